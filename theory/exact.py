@@ -1,0 +1,144 @@
+"""Exact quantities of a verifier on rows, by formula. `theory.monte_carlo` estimates the same names by running the rule.
+
+Large inputs stream in chunks of rows, so that temporaries stay in the processor's cache and memory stays flat.
+"""
+
+from collections.abc import Callable, Iterable
+from types import EllipsisType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import divergences, probs
+from theory.probs import Array
+from theory.verifiers import Law, TokenVerifier
+
+Quantity = Callable[[TokenVerifier, Array, Array, Law], Any]
+
+
+def _baseline_tv(verifier: TokenVerifier, p: Array, q: Array, law: Law) -> Any:
+    baseline = verifier.baseline(p)
+    if baseline is None:
+        return np.full(law.induced.shape[:-1], np.nan)
+    return divergences.total_variation(law.induced, baseline)
+
+
+def _pareto_gap(verifier: TokenVerifier, p: Array, q: Array, law: Law) -> Any:
+    bias = divergences.total_variation(law.induced, p)
+    return bias + law.rejection_rate - divergences.total_variation(p, q)
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "acceptance_rate": lambda _verifier, _p, _q, law: law.acceptance_rate,
+    "rejection_rate": lambda _verifier, _p, _q, law: law.rejection_rate,
+    "total_variation": lambda _verifier, p, _q, law: divergences.total_variation(law.induced, p),
+    "total_variation_to_baseline": _baseline_tv,
+    "kl_divergence": lambda _verifier, p, _q, law: divergences.kl_divergence(law.induced, p),
+    "max_overshoot": lambda _verifier, p, _q, law: divergences.max_overshoot(law.induced, p),
+    "overshoot_mass": lambda _verifier, p, _q, law: divergences.overshoot_mass(law.induced, p),
+    "pareto_gap": _pareto_gap,
+}
+"""Name to what it is, for each pair of rows.
+
+=========================== ==========================================================================================
+acceptance_rate             α = Σ q a, probability
+rejection_rate              Σ q (1 - a), probability
+total_variation             TV(π, p), probability
+total_variation_to_baseline TV(π, true baseline), probability; NaN where the rule has none but p
+kl_divergence               KL(π || p), nats
+max_overshoot               max π/p
+overshoot_mass              π-mass on tokens with π > 2 p, probability
+pareto_gap                  TV(π, p) + Σ q (1 - a) - TV(p, q) >= 0, how far from the best trade-off (Yin et al., Thm 5)
+=========================== ==========================================================================================
+"""
+
+
+def summarise(
+    verifier: TokenVerifier,
+    p: npt.ArrayLike,
+    q: npt.ArrayLike,
+    quantities: Iterable[str] = ("acceptance_rate", "total_variation", "kl_divergence"),
+    start: int = 0,
+) -> dict[str, Any]:
+    """Compute several quantities for each pair of rows in one stream over them.
+
+    Parameters
+    ----------
+    verifier : TokenVerifier
+        The rule.
+    p, q : array_like, shape (..., V)
+        Rows of the target and of the draft; they broadcast.
+    quantities : iterable of str
+        Keys of `QUANTITIES`.
+    start : int
+        Where the rows begin in what the caller was given, for the place in error messages.
+
+    Returns
+    -------
+    dict of str to float, Fraction or ndarray, shape (...)
+        One entry a quantity, one value a pair of rows.
+
+    Raises
+    ------
+    ValueError
+        Where ``p`` or ``q`` are not rows, or a quantity does not exist.
+
+    Examples
+    --------
+    >>> from theory.verifiers import Lenience
+    >>> summarise(Lenience(0.5), [0.5, 0.5], [0.25, 0.75], ["acceptance_rate", "pareto_gap"])
+    {'acceptance_rate': np.float64(1.0), 'pareto_gap': np.float64(0.0)}
+    """
+    names = list(quantities)
+    unknown = [name for name in names if name not in QUANTITIES]
+    if unknown:
+        raise ValueError(f"quantities: no {unknown[0]!r}; there are: {', '.join(QUANTITIES)}")
+    a, b = np.asarray(p), np.asarray(q)
+
+    def chunk(part: slice | EllipsisType) -> dict[str, Any]:
+        rows = probs.check_pair(a[part], b[part], start + (part.start if isinstance(part, slice) else 0))
+        law = verifier.law(*rows)
+        law = law._replace(induced=probs.trust(law.induced))
+        return {name: QUANTITIES[name](verifier, *rows, law) for name in names}
+
+    if a.ndim != 2 or a.shape != b.shape or a.size <= probs.CHUNK:
+        return chunk(...)
+    parts = [chunk(part) for part in probs.chunks(len(a), a.shape[-1])]
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+
+def acceptance_rate(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+    """Give α = Σ q(x) a(x) for each pair of rows, a probability.
+
+    Examples
+    --------
+    >>> from theory.verifiers import Strict
+    >>> acceptance_rate(Strict(), [0.4, 0.6], [0.7, 0.3])
+    np.float64(0.7)
+    """
+    return summarise(verifier, p, q, ["acceptance_rate"])["acceptance_rate"]
+
+
+def induced(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    """Give the induced law π for each pair of rows, shape (..., V).
+
+    Examples
+    --------
+    >>> from theory.verifiers import Strict
+    >>> induced(Strict(), [0.4, 0.6], [0.7, 0.3])
+    array([0.4, 0.6])
+    """
+    return verifier.induced(p, q)
+
+
+def total_variation(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+    """Give TV(π, p) between the induced law and the target for each pair of rows, a probability.
+
+    Examples
+    --------
+    >>> from theory.verifiers import CoS
+    >>> total_variation(CoS(0.5), [0.5, 0.5], [0.25, 0.75])
+    np.float64(0.125)
+    """
+    return summarise(verifier, p, q, ["total_variation"])["total_variation"]

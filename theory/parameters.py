@@ -1,0 +1,74 @@
+"""Hyper-parameters: the range of each, checked once, and carried into the arithmetic of the rows."""
+
+from fractions import Fraction
+from numbers import Rational, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Number = float | Fraction
+"""What a hyper-parameter may be: a float, or a `Fraction` where results are to be exact."""
+
+
+def check(name: str, value: Any, interval: str) -> None:
+    """Raise unless ``value`` is a real number inside ``interval``, written as in ``"(0, 1]"``.
+
+    Parameters
+    ----------
+    name : str
+        What the message calls it.
+    value : object
+        The hyper-parameter.
+    interval : str
+        Two bounds between brackets; a round bracket excludes its bound, a square one includes it.
+
+    Raises
+    ------
+    ValueError
+        With name, value and interval.
+
+    Examples
+    --------
+    >>> check("lenience", 0.4, "(0, 1]")
+    >>> check("lenience", 1.5, "(0, 1]")
+    Traceback (most recent call last):
+    ValueError: lenience = 1.5: must be a number in (0, 1]
+    """
+    low, high = (float(bound) for bound in interval[1:-1].split(","))
+    inside = isinstance(value, Real) and not isinstance(value, bool)
+    inside = inside and (value > low if interval[0] == "(" else value >= low)
+    inside = inside and (value < high if interval[-1] == ")" else value <= high)
+    if not inside:
+        raise ValueError(f"{name} = {value!r}: must be a number in {interval}")
+
+
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Raise unless ``value`` is a whole number of at least ``least``.
+
+    Examples
+    --------
+    >>> check_count("k", 0)
+    Traceback (most recent call last):
+    ValueError: k = 0: must be a whole number of at least 1
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ValueError(f"{name} = {value!r}: must be a whole number of at least {least}")
+
+
+def carry(value: Number, rows: npt.NDArray[Any]) -> Number:
+    """Give ``value`` in the arithmetic of ``rows``: a `Fraction` for exact rows, a float otherwise.
+
+    A float beside exact rows stands for the binary number that it is, not for its decimal digits:
+    write ``Fraction(2, 5)``, not ``0.4``, where that matters.
+
+    Examples
+    --------
+    >>> carry(Fraction(1, 4), np.array([0.5, 0.5]))
+    0.25
+    >>> carry(0.25, np.array([Fraction(1)]))
+    Fraction(1, 4)
+    """
+    if rows.dtype == object:
+        return Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
+    return float(value)

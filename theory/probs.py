@@ -1,0 +1,489 @@
+"""Rows of probabilities: check, normalise, positive part, ratio, sample. Every 0/0 is decided here, once.
+
+A *row* is a categorical distribution: a vector over the vocabulary that sums to 1. Rows are arrays of shape
+``(..., V)``, the last axis the vocabulary. They hold ``float64``, ``float32`` (kept as it is; sums over the
+vocabulary accumulate in ``float64``), or `fractions.Fraction` (dtype ``object``), on which the same code is exact.
+
+The conventions
+---------------
+* a token with q(x) = 0 is never drafted: its acceptance is 1;
+* where no mass is left to share out, the replacement is drawn from the target: 0/0 gives p;
+* 0 log 0 = 0, and log(x/0) = inf for x > 0.
+"""
+
+import weakref
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from numbers import Rational
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+TOLERANCE = {"float64": 1e-8, "float32": 1e-4, "object": 0.0}
+"""How far the sum of a row may be from 1. A float32 softmax over 128 000 tokens is off by 1.6e-5."""
+
+CHUNK = 1 << 16
+"""Entries worked on at a time (one row at least): a few temporaries of this size stay in the processor's cache."""
+
+_LANES = 64
+_ARENA = 30 << 20  # below 32 MiB, above which glibc leaves its thresholds alone
+_checked: WeakValueDictionary[int, Array] = WeakValueDictionary()
+_known: dict[int, dict[Any, Any]] = {}
+
+
+# --- checking -------------------------------------------------------------------------------------------------------
+
+
+def check_rows(rows: npt.ArrayLike, name: str = "p", start: int = 0) -> Array:
+    """Check that ``rows`` are probability rows, and return them as a read-only array.
+
+    Parameters
+    ----------
+    rows : array_like, shape (..., V)
+        Probabilities. Other float and integer types become ``float64``; objects become `Fraction`.
+    name : str
+        What error messages call it.
+    start : int
+        Where ``rows`` begins in what the caller was given, for the place in error messages.
+
+    Returns
+    -------
+    ndarray, shape (..., V)
+        A read-only view (or a converted copy) of dtype ``float64``, ``float32`` or ``object``.
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, the value, its place and what is allowed: no vocabulary axis, an empty vocabulary,
+        a NaN, a negative entry, or a row whose sum is off by more than `TOLERANCE` of its dtype.
+
+    Notes
+    -----
+    The views returned are remembered while they live, so that a chain of library calls checks a row once.
+    Nothing is rescaled here: `normalise` does that, on purpose.
+
+    Examples
+    --------
+    >>> check_rows([0.5, 0.5])
+    array([0.5, 0.5])
+    >>> check_rows([0.5, 0.4], name="q")
+    Traceback (most recent call last):
+    ValueError: q sums to 0.9: a float64 row must sum to 1 within 1e-08; theory.normalise rescales on purpose
+    """
+    if isinstance(rows, np.ndarray) and _checked.get(id(rows)) is rows:
+        return rows
+    array = _as_rows(rows, name)
+    if array.size:
+        _check_entries(array, name, start)
+        _check_sums(array, name, start)
+    return trust(array)
+
+
+def trust(array: Array) -> Array:
+    """Let ``array`` pass as checked rows, for rows that are laws by construction."""
+    view = array.view()
+    view.flags.writeable = False
+    _checked[id(view)] = view
+    return view
+
+
+def once(rows: Array, key: Any, compute: Callable[[Array], Any]) -> Any:
+    """Give ``compute(rows)``, remembered under ``key`` for as long as these checked rows live.
+
+    An entropy or an allowed set is wanted by the acceptance, the residual and the baseline of a rule, and by every rule
+    that is compared on the same rows. Rows that `check_rows` has not returned are not remembered.
+    """
+    if _checked.get(id(rows)) is not rows:
+        return compute(rows)
+    known = _known.setdefault(id(rows), {})
+    if not known:
+        weakref.finalize(rows, _known.pop, id(rows), None)
+    if key not in known:
+        known[key] = compute(rows)
+    return known[key]
+
+
+def smallest(rows: Array) -> Any:
+    """Smallest entry, remembered for checked rows; most rows of real models have no 0, and need no care for it."""
+    return once(rows, "smallest", lambda values: values.min(initial=1))
+
+
+def check_pair(p: npt.ArrayLike, q: npt.ArrayLike, start: int = 0) -> tuple[Array, Array]:
+    """Check a target ``p`` and a draft ``q`` as `check_rows` does, and that they broadcast.
+
+    Examples
+    --------
+    >>> check_pair([0.5, 0.5], [0.2, 0.3, 0.5])
+    Traceback (most recent call last):
+    ValueError: p has 2 tokens and q has 3 (shapes (2,) and (3,)): the vocabularies must be the same
+    """
+    return check_two(p, q, "p", "q", start)
+
+
+def check_two(
+    first: npt.ArrayLike, second: npt.ArrayLike, name: str, other: str, start: int = 0
+) -> tuple[Array, Array]:
+    """Check two stacks of rows under the names they have in the caller's signature; see `check_pair`."""
+    a, b = check_rows(first, name, start), check_rows(second, other, start)
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"{name} has {a.shape[-1]} tokens and {other} has {b.shape[-1]} (shapes {a.shape} and {b.shape}): "
+            "the vocabularies must be the same"
+        )
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise ValueError(f"{name} has shape {a.shape} and {other} {b.shape}: they do not broadcast") from None
+    if (a.dtype == object) != (b.dtype == object):
+        exact, rounded = (name, other) if a.dtype == object else (other, name)
+        raise ValueError(f"{exact} holds Fractions and {rounded} holds floats: convert one to the other's type")
+    return a, b
+
+
+def _as_rows(rows: npt.ArrayLike, name: str) -> Array:
+    try:
+        array = np.asarray(rows)
+    except ValueError:
+        raise ValueError(f"{name}: the rows do not have one length") from None
+    if array.dtype == object:
+        array = _as_fractions(array, name)
+    elif array.dtype not in (np.float64, np.float32):
+        if array.dtype.kind not in "iuf":
+            raise ValueError(f"{name} has dtype {array.dtype}: rows hold floats, integers or Fractions")
+        array = array.astype(np.float64)
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise ValueError(f"{name} has shape {array.shape}: the last axis is the vocabulary, of at least one token")
+    return array
+
+
+def _as_fractions(array: Array, name: str) -> Array:
+    exact = np.empty_like(array)
+    for where, value in np.ndenumerate(array):
+        if isinstance(value, bool) or not isinstance(value, Rational):
+            raise ValueError(f"{_place(name, where)} = {value!r}: a row of objects holds Fractions or integers only")
+        exact[where] = Fraction(value)
+    return exact
+
+
+def _check_entries(array: Array, name: str, start: int = 0) -> None:
+    if not array.min() >= 0:  # NaN fails this too
+        where = tuple(int(i) for i in np.argwhere(~(array >= 0))[0])
+        raise ValueError(f"{_place(name, where, start)} = {array[where]}: a number of at least 0 must stand here")
+
+
+def _check_sums(array: Array, name: str, start: int) -> None:
+    tolerance = TOLERANCE[str(array.dtype)]
+    sums = np.asarray(total(array))
+    bad = np.asarray(np.abs(sums - 1) > tolerance, dtype=bool)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        kind = "Fraction" if array.dtype == object else str(array.dtype)
+        allowed = "must sum to 1" if tolerance == 0 else f"must sum to 1 within {tolerance:g}"
+        raise ValueError(
+            f"{_place(name, where, start)} sums to {sums[where]}: a {kind} row {allowed}; "
+            "theory.normalise rescales on purpose"
+        )
+
+
+def _place(name: str, where: tuple[int, ...], start: int = 0) -> str:
+    where = (where[0] + start, *where[1:]) if where else where
+    return f"{name}[{', '.join(map(str, where))}]" if where else name
+
+
+# --- sums and shares ------------------------------------------------------------------------------------------------
+
+
+def total(rows: Array, keepdims: bool = False) -> Any:
+    """Sum over the vocabulary, Σ_x rows(x), accumulated in float64 (exactly for Fractions).
+
+    Notes
+    -----
+    For long float32 rows, numpy's cast of each entry to float64 costs three times the sum itself. `_LANES` partial sums in
+    float32, added up in float64, are as good as the entries' own rounding.
+    """
+    if rows.dtype != np.float32 or rows.shape[-1] < _LANES**2:
+        return rows.sum(axis=-1, keepdims=keepdims, dtype=None if rows.dtype == object else np.float64)
+    even = rows.shape[-1] - rows.shape[-1] % _LANES
+    lanes = np.add.reduce(rows[..., :even].reshape(*rows.shape[:-1], _LANES, -1), axis=-2)
+    sums = np.add.reduce(lanes, axis=-1, keepdims=keepdims, dtype=np.float64)
+    return sums if even == rows.shape[-1] else sums + total(rows[..., even:], keepdims)
+
+
+def normalise(weights: npt.ArrayLike) -> Array:
+    """Rescale non-negative weights to rows that sum to 1: w(x) / Σ w.
+
+    Parameters
+    ----------
+    weights : array_like, shape (..., V)
+        Non-negative and finite; each row has a positive one.
+
+    Returns
+    -------
+    ndarray, shape (..., V)
+        Rows of probabilities, in the arithmetic of the weights.
+
+    Raises
+    ------
+    ValueError
+        For a negative, infinite or NaN weight, and for a row without any mass.
+
+    Examples
+    --------
+    >>> normalise([1, 1, 2])
+    array([0.25, 0.25, 0.5 ])
+    >>> normalise([Fraction(1), Fraction(2)])
+    array([Fraction(1, 3), Fraction(2, 3)], dtype=object)
+    """
+    array = _as_rows(weights, "weights")
+    if array.size == 0:
+        return array
+    _check_entries(array, "weights")
+    sums = np.asarray(total(array, keepdims=True))
+    bad = ~((sums > 0) & (sums < np.inf))
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0][:-1])
+        raise ValueError(
+            f"{_place('weights', where)} sums to {sums[(*where, 0)]}: a row needs a positive, finite sum"
+        )
+    return array / in_dtype(sums, array)
+
+
+def share_out(mass: Array, otherwise: Array) -> Array:
+    """Give mass(x) / Σ mass, and ``otherwise`` for a row that has no mass: the 0/0 of every replacement law.
+
+    Parameters
+    ----------
+    mass : ndarray, shape (..., V)
+        Non-negative; not checked, and overwritten.
+    otherwise : ndarray
+        Rows that broadcast against ``mass``.
+
+    Examples
+    --------
+    >>> share_out(np.array([0.0, 0.2]), np.array([0.5, 0.5]))
+    array([0., 1.])
+    >>> share_out(np.array([0.0, 0.0]), np.array([0.5, 0.5]))
+    array([0.5, 0.5])
+    """
+    sums = np.asarray(total(mass, keepdims=True))
+    empty = sums == 0
+    if not empty.any():
+        mass /= in_dtype(sums, mass)
+        return mass
+    return np.where(empty, otherwise, mass / in_dtype(np.where(empty, 1, sums), mass))
+
+
+def in_dtype(sums: Array, rows: Array) -> Array:
+    """Give sums, which accumulate in float64, in the type of the rows that they go back to."""
+    return sums if rows.dtype == object else sums.astype(rows.dtype, copy=False)
+
+
+def excess(p: Array, q: Array) -> Array:
+    """Positive part (p(x) - q(x))+ = p(x) - min(p(x), q(x)).
+
+    Examples
+    --------
+    >>> excess(np.array([0.75, 0.25]), np.array([0.5, 0.5]))
+    array([0.25, 0.  ])
+    """
+    smaller = np.minimum(p, q)  # p - min(p, q) is the same number as a maximum with 0, in half the time
+    return np.asarray(np.subtract(p, smaller, out=smaller))
+
+
+def spread(rows: Array, other: Array) -> Array:
+    """Give a view of ``rows`` with the shape that it and ``other`` broadcast to."""
+    return np.broadcast_to(rows, np.broadcast_shapes(rows.shape, other.shape))
+
+
+def indicator(mask: Array, rows: Array) -> Array:
+    """Give 1_A(x) in the arithmetic of ``rows``, 1 where the mask holds and 0 elsewhere."""
+    return mask.astype(np.int64).astype(object) if rows.dtype == object else mask.astype(rows.dtype)
+
+
+def acceptance_ratio(p: Array, q: Array) -> Array:
+    """Give min(1, p(x)/q(x)), and 1 where q(x) = 0: such a token is never drafted.
+
+    Examples
+    --------
+    >>> acceptance_ratio(np.array([0.25, 0.75, 0.0]), np.array([0.5, 0.5, 0.0]))
+    array([0.5, 1. , 1. ])
+    """
+    if smallest(q) > 0:
+        smaller = np.minimum(p, q)
+        return np.divide(smaller, q, out=smaller)
+    drafted = q > 0
+    return np.where(drafted, np.minimum(p, q) / np.where(drafted, q, 1), 1).astype(np.result_type(p, q), copy=False)
+
+
+def if_drafted(acceptance: Array, q: Array) -> Array:
+    """Give ``acceptance`` where q(x) > 0, and 1 where it is 0, for the rules whose acceptance is not a ratio to q."""
+    if smallest(q) > 0:
+        return spread(acceptance, q)
+    return np.where(q > 0, acceptance, indicator(q == 0, acceptance))
+
+
+# --- entropy --------------------------------------------------------------------------------------------------------
+
+
+def entropy(p: npt.ArrayLike) -> Any:
+    """Shannon entropy H(p) = -Σ p(x) ln p(x), in nats, with 0 ln 0 = 0.
+
+    Parameters
+    ----------
+    p : array_like, shape (..., V)
+        Rows; Fractions are converted to float64.
+
+    Returns
+    -------
+    float or ndarray, shape (...)
+        In [0, ln V].
+
+    Raises
+    ------
+    ValueError
+        Where ``p`` is not made of rows (see `check_rows`).
+
+    Examples
+    --------
+    >>> round(float(entropy([0.4, 0.3, 0.2, 0.1])), 6)
+    1.279854
+    >>> float(entropy([1.0, 0.0]))
+    0.0
+    """
+    return once(check_rows(p), "entropy", _entropy)
+
+
+def _entropy(p: Array) -> Any:
+    rows = as_float(p)
+    terms = log_positive(rows)
+    terms *= rows
+    return np.abs(total(terms))
+
+
+def log_positive(values: Array) -> Array:
+    """Natural logarithm with ln 0 replaced by a finite number, for use where a factor 0 multiplies it."""
+    return np.log(values) if smallest(values) > 0 else np.log(np.fmax(values, np.finfo(values.dtype).tiny))
+
+
+def as_float(rows: Array) -> Array:
+    """Rows of Fractions as float64; float rows as they are."""
+    return rows.astype(np.float64) if rows.dtype == object else rows
+
+
+# --- sampling -------------------------------------------------------------------------------------------------------
+
+
+class InverseCDF:
+    """Sampler of one row by inversion: the first token whose cumulative probability exceeds a uniform.
+
+    Set up once in O(V); each draw then costs O(1) expected, whatever the vocabulary, by a table that gives the
+    first candidate for each of up to 65 536 equal cells of [0, 1) (Chen and Asau, 1974).
+
+    Parameters
+    ----------
+    weights : array_like, shape (V,)
+        Non-negative, at least one positive; they need not sum to 1.
+
+    Notes
+    -----
+    A token of weight 0 is never returned, nor an index past the end: the cumulative sum runs over the support
+    only and is divided by its last entry, so that it ends at exactly 1, above every uniform in [0, 1); a uniform
+    of exactly 0 takes the first token of the support.
+
+    Examples
+    --------
+    >>> sampler = InverseCDF([0.0, 0.5, 0.5, 0.0])
+    >>> sampler.invert(np.array([0.0, 0.25, 0.5, 1 - 2**-53]))
+    array([1, 1, 2, 2])
+    """
+
+    def __init__(self, weights: npt.ArrayLike) -> None:
+        array = np.asarray(weights).astype(np.float64)
+        if array.ndim != 1 or not array.size or not array.min() >= 0 or not 0 < array.sum() < np.inf:
+            raise ValueError("weights: a sampler needs one row of non-negative weights with a positive, finite sum")
+        self._tokens = np.flatnonzero(array)
+        cumulative = np.cumsum(array[self._tokens])
+        self._cumulative = cumulative / cumulative[-1]
+        self._first: Array | None = None
+
+    def draw(self, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
+        """Draw tokens; ``size`` is the shape of the result."""
+        return self.invert(rng.random(size))
+
+    def invert(self, uniforms: Array) -> Array:
+        """Map uniforms in [0, 1) to tokens."""
+        u = np.asarray(uniforms)
+        if u.size < self._tokens.size:  # too few draws to pay for the table
+            return self._tokens[np.searchsorted(self._cumulative, u, side="right")]
+        if self._first is None:
+            self._first = self._table()
+        index = self._first[(u * self._first.size).astype(np.intp)]
+        index = index + (self._cumulative[index] <= u)
+        late = self._cumulative[index] <= u
+        if late.any():
+            index[late] = np.searchsorted(self._cumulative, u[late], side="right")
+        return self._tokens[index]
+
+    def _table(self) -> Array:
+        cells = 1 << min(16, max(4, (2 * self._tokens.size - 1).bit_length()))
+        return np.searchsorted(self._cumulative, np.arange(cells) / cells, side="right")
+
+
+def sample(rows: npt.ArrayLike, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
+    """Draw tokens from rows by inverse CDF.
+
+    Parameters
+    ----------
+    rows : array_like, shape (..., V)
+        Rows of probabilities.
+    rng : numpy.random.Generator
+        The source of randomness.
+    size : int or tuple of int
+        Draws for each row.
+
+    Returns
+    -------
+    ndarray of int, shape (*size, ...)
+        Tokens in 0..V-1, none of probability 0.
+
+    Raises
+    ------
+    ValueError
+        Where ``rows`` are not rows (see `check_rows`).
+
+    Examples
+    --------
+    >>> sample([[0.0, 1.0], [1.0, 0.0]], np.random.default_rng(0), size=3)
+    array([[1, 0],
+           [1, 0],
+           [1, 0]])
+    """
+    array = check_rows(rows, "rows")
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    lead = array.shape[:-1]
+    tokens = np.empty(shape + lead, dtype=np.intp)
+    for where in np.ndindex(lead):
+        tokens[(..., *where)] = InverseCDF(array[where]).draw(rng, shape)
+    return tokens
+
+
+# --- streaming ------------------------------------------------------------------------------------------------------
+
+
+def chunks(count: int, size: int) -> Iterator[slice]:
+    """Cut ``count`` rows of ``size`` tokens into slices of about `CHUNK` entries, at least one row each.
+
+    Notes
+    -----
+    Temporaries of this size fall to glibc's ``mmap`` or are trimmed off the heap at each ``free``, and come back one page
+    fault at a time: 15 times slower than the arithmetic. Its thresholds rise to the size of the largest block freed so
+    far, so one block, allocated and never touched, is freed first.
+    """
+    np.empty(_ARENA, dtype=np.uint8)
+    step = max(1, CHUNK // max(1, size))
+    for start in range(0, count, step):
+        yield slice(start, min(count, start + step))

@@ -1,0 +1,103 @@
+"""Short names: ``"lenience:0.4"`` for ``Lenience(0.4)``, read against a table and written back.
+
+The grammar is ``name[:argument[,argument]...]``, an argument ``value`` or ``keyword=value``. A value is a whole number,
+a fraction (``1/2``, kept exact), a decimal, or a word. A name inside a name separates its arguments with colons:
+``truncation-sampling:eta:0.25:0.5``.
+"""
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from typing import Any
+
+Converters = Mapping[str, Callable[[str], Any]]
+
+
+def build(text: str, table: Mapping[str, Callable[..., Any]], kind: str, convert: Converters | None = None) -> Any:
+    """Make the object that ``text`` names.
+
+    Parameters
+    ----------
+    text : str
+        The short name.
+    table : mapping of str to callable
+        What exists.
+    kind : str
+        What error messages call the things in the table.
+    convert : mapping of str to callable, optional
+        For arguments that are short names themselves: parameter name to parser.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not in the table (the message lists the table), an argument that the callable does not
+        take (the message lists those that it takes), or a value that it refuses.
+
+    Examples
+    --------
+    >>> build("complex:1,imag=2", {"complex": complex}, "number")
+    (1+2j)
+    """
+    name, _, rest = text.strip().partition(":")
+    if name not in table:
+        raise ValueError(f"no {kind} is called {name!r}; there are: {', '.join(sorted(table))}")
+    make = table[name]
+    known = [p.name for p in inspect.signature(make).parameters.values()]
+    arguments = _arguments(text, [part for part in rest.split(",") if part], known)
+    for key, value in arguments.items():
+        arguments[key] = (convert or {}).get(key, _value)(value)
+    try:
+        return make(**arguments)
+    except TypeError:
+        raise ValueError(f"{text!r}: {name} takes the arguments {', '.join(known) or '(none)'}") from None
+
+
+def build_nested(text: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Any:
+    """Make the object that a name inside a name stands for: colons separate its arguments too."""
+    name, _, rest = text.partition(":")
+    return build(f"{name}:{rest.replace(':', ',')}" if rest else name, table, kind)
+
+
+def write(thing: Any, name: str, separator: str = ",") -> str:
+    """Write a dataclass as a short name: its fields in order, those at their default left out.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass
+    ... class Scale:
+    ...     factor: float
+    ...     shift: float = 0
+    >>> write(Scale(2.5), "scale"), write(Scale(2.5, 1), "scale")
+    ('scale:2.5', 'scale:2.5,shift=1')
+    """
+    parts = []
+    for field in dataclasses.fields(thing):
+        value = getattr(thing, field.name)
+        if field.default is dataclasses.MISSING:
+            parts.append(str(value))
+        elif value != field.default:
+            parts.append(f"{field.name}={value}")
+    return ":".join([name, separator.join(parts)]) if parts else name
+
+
+def _arguments(text: str, parts: list[str], known: list[str]) -> dict[str, str]:
+    arguments: dict[str, str] = {}
+    positional = iter(known)
+    for part in parts:
+        key, equals, value = part.partition("=")
+        if not equals:
+            key, value = next(positional, ""), part
+        if key not in known or key in arguments:
+            raise ValueError(f"{text!r}: cannot place {part!r}; the arguments are {', '.join(known) or '(none)'}")
+        arguments[key] = value
+    return arguments
+
+
+def _value(text: str) -> Any:
+    for read in (int, Fraction if "/" in text else float, str):
+        try:
+            return read(text)
+        except (ValueError, ZeroDivisionError):
+            continue
+    return text

@@ -1,0 +1,51 @@
+"""Strict verification: speculative sampling, which emits exactly the target's law."""
+
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+import numpy.typing as npt
+
+from theory import probs
+from theory.probs import Array
+from theory.verifiers import base
+
+
+@final
+@dataclass(frozen=True)
+class Strict(base.ExcessResidual):
+    """Accept with min(1, p/q), replace from norm((p - q)+): induced law p (Leviathan et al., arXiv 2211.17192, Alg. 1).
+
+    Notes
+    -----
+    The paper's Eq. 1. Acceptance rate Σ min(p, q) = 1 - TV(p, q), the most that an unbiased rule can have
+    (Yin et al., arXiv 2411.00841, Theorem 2).
+
+    Examples
+    --------
+    >>> Strict().acceptance_rate([0.4, 0.6], [0.7, 0.3])
+    np.float64(0.7)
+    >>> Strict().induced([0.4, 0.6], [0.7, 0.3])
+    array([0.4, 0.6])
+    """
+
+    name: ClassVar[str] = "strict"
+    family: ClassVar[str] = "strict"
+    formula: ClassVar[str] = "a = min(1, p/q); r = norm((p - q)+)"
+    claim: ClassVar[str] = "always"
+    source: ClassVar[str] = "Leviathan et al. 2023, Alg. 1; Chen et al. 2023"
+
+    @property
+    def lossless(self) -> bool:
+        """Always."""
+        return True
+
+    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+        """Give min(1, p/q)."""
+        p, q = probs.check_pair(p, q)
+        return probs.acceptance_ratio(p, q)
+
+    def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
+        """Run Algorithm 1: reject where u > p/q; resample from norm(max(0, p - q))."""
+        accepted = rng.random(drafted.shape) * q[drafted] < p[drafted]
+        return base.replace(drafted, accepted, np.maximum(p - q, 0), p, rng)
