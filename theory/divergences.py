@@ -9,10 +9,9 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import parameters, probs
-from theory.probs import Array, entropy
+from theory.probs import Array, RowsLike, entropy
 
 __all__ = [
     "chi_square",
@@ -27,7 +26,7 @@ __all__ = [
 ]
 
 
-def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+def total_variation(p: RowsLike, q: RowsLike) -> Any:
     """Total variation distance TV(p, q) = ½ Σ |p(x) - q(x)|.
 
     Parameters
@@ -55,7 +54,7 @@ def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
     return probs.total(np.abs(difference, out=difference)) / 2
 
 
-def kl_divergence(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+def kl_divergence(p: RowsLike, q: RowsLike) -> Any:
     """Kullback-Leibler divergence KL(p || q) = Σ p(x) ln(p(x)/q(x)), inf where q lacks a token that p has.
 
     Parameters
@@ -105,7 +104,7 @@ def _non_negative(values: Any, a: Array, b: Array) -> Any:
     return np.where((values < 0) & (values > -rounding), 0.0, values)[()]
 
 
-def renyi_divergence(p: npt.ArrayLike, q: npt.ArrayLike, order: float) -> Any:
+def renyi_divergence(p: RowsLike, q: RowsLike, order: float) -> Any:
     """Renyi divergence D_a(p || q) = ln(Σ p^a q^(1-a)) / (a - 1); KL at order 1, ln max p/q at order inf.
 
     Parameters
@@ -154,7 +153,7 @@ def renyi_divergence(p: npt.ArrayLike, q: npt.ArrayLike, order: float) -> Any:
     return _non_negative(log_sum / (order - 1), a, b)
 
 
-def chi_square(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+def chi_square(p: RowsLike, q: RowsLike) -> Any:
     """Pearson's chi-square divergence Σ (p(x) - q(x))² / q(x), inf where q lacks a token that p has.
 
     Parameters
@@ -180,7 +179,7 @@ def chi_square(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
     a, b = probs.check_pair(p, q)
     difference = a - b
     some = b > 0
-    if np.result_type(a, b) == object:
+    if probs.is_exact(a, b):
         terms = difference * difference / np.where(some, b, 1)
     else:
         with np.errstate(over="ignore"):  # a divergence above the largest float is reported as inf
@@ -188,7 +187,7 @@ def chi_square(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
     return probs.total(np.where(some, terms, np.where(a > 0, np.inf, 0)))
 
 
-def hellinger(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+def hellinger(p: RowsLike, q: RowsLike) -> Any:
     """Hellinger distance sqrt(½ Σ (√p(x) - √q(x))²).
 
     Parameters
@@ -215,7 +214,7 @@ def hellinger(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
     return np.sqrt(probs.total((np.sqrt(a) - np.sqrt(b)) ** 2) / 2)
 
 
-def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+def jensen_shannon(p: RowsLike, q: RowsLike) -> Any:
     """Jensen-Shannon divergence ½ KL(p || m) + ½ KL(q || m) with m = ½ (p + q).
 
     Parameters
@@ -246,7 +245,7 @@ def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
     return _non_negative(probs.total(terms[0] + terms[1]) / 2, a, b)
 
 
-def max_overshoot(induced: npt.ArrayLike, target: npt.ArrayLike) -> Any:
+def max_overshoot(induced: RowsLike, target: RowsLike) -> Any:
     """Largest overshoot max_x induced(x)/target(x); its logarithm is the Renyi divergence of order inf.
 
     Parameters
@@ -257,7 +256,7 @@ def max_overshoot(induced: npt.ArrayLike, target: npt.ArrayLike) -> Any:
     Returns
     -------
     float, Fraction or ndarray, shape (...)
-        In [1, inf]; inf where the induced law has mass off the target's support.
+        In [1, inf]; inf where the induced law has mass off the target's support (or the ratio exceeds the largest float).
 
     Raises
     ------
@@ -275,14 +274,14 @@ def max_overshoot(induced: npt.ArrayLike, target: npt.ArrayLike) -> Any:
     np.float64(2.5)
     """
     a, b = probs.check_two(induced, target, "induced", "target")
-    if np.result_type(a, b) != object:
+    if not probs.is_exact(a, b):
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.fmax.reduce(a / b, axis=-1)  # fmax passes over the NaN of 0/0
     some = b > 0
     return np.where(some, a / np.where(some, b, 1), np.where(a > 0, np.inf, 0)).max(axis=-1)
 
 
-def overshoot_mass(induced: npt.ArrayLike, target: npt.ArrayLike, factor: parameters.Number = 2) -> Any:
+def overshoot_mass(induced: RowsLike, target: RowsLike, factor: parameters.Number = 2) -> Any:
     """Induced mass on the tokens with induced(x) > factor · target(x).
 
     Parameters
@@ -311,6 +310,6 @@ def overshoot_mass(induced: npt.ArrayLike, target: npt.ArrayLike, factor: parame
     parameters.check("factor", factor, "[1, inf)")
     a, b = probs.check_two(induced, target, "induced", "target")
     bound = parameters.carry(factor, b) * b
-    if np.result_type(a, b) != object:
+    if not probs.is_exact(a, b):
         bound = bound * (1 + 8 * float(np.finfo(np.result_type(a, b)).eps))
     return probs.total(a * probs.indicator(a > bound, a))

@@ -4,14 +4,12 @@ Large inputs stream in chunks of rows, so that temporaries stay in the processor
 """
 
 from collections.abc import Callable, Iterable
-from types import EllipsisType
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import divergences, probs
-from theory.probs import Array
+from theory.probs import Array, RowsLike
 from theory.verifiers import Law, TokenVerifier
 
 Quantity = Callable[[TokenVerifier, Array, Array, Law], Any]
@@ -56,8 +54,8 @@ pareto_gap                  TV(π, p) + Σ q (1 - a) - TV(p, q) >= 0, how far fr
 
 def summarise(
     verifier: TokenVerifier,
-    p: npt.ArrayLike,
-    q: npt.ArrayLike,
+    p: RowsLike,
+    q: RowsLike,
     quantities: Iterable[str] = ("acceptance_rate", "total_variation", "kl_divergence"),
     start: int = 0,
 ) -> dict[str, Any]:
@@ -94,21 +92,20 @@ def summarise(
     unknown = [name for name in names if name not in QUANTITIES]
     if unknown:
         raise ValueError(f"quantities: no {unknown[0]!r}; there are: {', '.join(QUANTITIES)}")
-    a, b = np.asarray(p), np.asarray(q)
 
-    def chunk(part: slice | EllipsisType) -> dict[str, Any]:
-        rows = probs.check_pair(a[part], b[part], start + (part.start if isinstance(part, slice) else 0))
+    def chunk(a: RowsLike, b: RowsLike, begin: int) -> dict[str, Any]:
+        rows = probs.check_pair(a, b, begin)
         law = verifier.law(*rows)
         law = law._replace(induced=probs.trust(law.induced))
         return {name: QUANTITIES[name](verifier, *rows, law) for name in names}
 
-    if a.ndim != 2 or a.shape != b.shape or a.size <= probs.CHUNK:
-        return chunk(...)
-    parts = [chunk(part) for part in probs.chunks(len(a), a.shape[-1])]
-    return {name: np.concatenate([part[name] for part in parts]) for name in names}
+    if isinstance(p, np.ndarray) and isinstance(q, np.ndarray) and p.ndim == 2 and p.shape == q.shape:
+        parts = [chunk(p[part], q[part], start + part.start) for part in probs.chunks(*p.shape)]
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+    return chunk(p, q, start)
 
 
-def acceptance_rate(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+def acceptance_rate(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Any:
     """Give α = Σ q(x) a(x) for each pair of rows, a probability.
 
     Examples
@@ -120,7 +117,7 @@ def acceptance_rate(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike)
     return summarise(verifier, p, q, ["acceptance_rate"])["acceptance_rate"]
 
 
-def induced(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+def induced(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Array:
     """Give the induced law π for each pair of rows, shape (..., V).
 
     Examples
@@ -132,7 +129,7 @@ def induced(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike) -> Arra
     return verifier.induced(p, q)
 
 
-def total_variation(verifier: TokenVerifier, p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+def total_variation(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Any:
     """Give TV(π, p) between the induced law and the target for each pair of rows, a probability.
 
     Examples

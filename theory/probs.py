@@ -12,7 +12,7 @@ The conventions
 """
 
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from numbers import Rational
 from typing import Any
@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
+RowsLike = npt.ArrayLike | Sequence[Any]
+"""What becomes rows: arrays, and lists of numbers or Fractions."""
 
 TOLERANCE = {"float64": 1e-8, "float32": 1e-4, "object": 0.0}
 """How far the sum of a row may be from 1. A float32 softmax over 128 000 tokens is off by 1.6e-5."""
@@ -30,6 +32,7 @@ CHUNK = 1 << 16
 """Entries worked on at a time (one row at least): a few temporaries of this size stay in the processor's cache."""
 
 _LANES = 64
+_MOST_CELL_BITS = 19  # 2 MiB of table
 _ARENA = 30 << 20  # below 32 MiB, above which glibc leaves its thresholds alone
 _checked: WeakValueDictionary[int, Array] = WeakValueDictionary()
 _known: dict[int, dict[Any, Any]] = {}
@@ -38,7 +41,7 @@ _known: dict[int, dict[Any, Any]] = {}
 # --- checking -------------------------------------------------------------------------------------------------------
 
 
-def check_rows(rows: npt.ArrayLike, name: str = "p", start: int = 0) -> Array:
+def check_rows(rows: RowsLike, name: str = "p", start: int = 0) -> Array:
     """Check that ``rows`` are probability rows, and return them as a read-only array.
 
     Parameters
@@ -112,7 +115,7 @@ def smallest(rows: Array) -> Any:
     return once(rows, "smallest", lambda values: values.min(initial=1))
 
 
-def check_pair(p: npt.ArrayLike, q: npt.ArrayLike, start: int = 0) -> tuple[Array, Array]:
+def check_pair(p: RowsLike, q: RowsLike, start: int = 0) -> tuple[Array, Array]:
     """Check a target ``p`` and a draft ``q`` as `check_rows` does, and that they broadcast.
 
     Examples
@@ -124,9 +127,7 @@ def check_pair(p: npt.ArrayLike, q: npt.ArrayLike, start: int = 0) -> tuple[Arra
     return check_two(p, q, "p", "q", start)
 
 
-def check_two(
-    first: npt.ArrayLike, second: npt.ArrayLike, name: str, other: str, start: int = 0
-) -> tuple[Array, Array]:
+def check_two(first: RowsLike, second: RowsLike, name: str, other: str, start: int = 0) -> tuple[Array, Array]:
     """Check two stacks of rows under the names they have in the caller's signature; see `check_pair`."""
     a, b = check_rows(first, name, start), check_rows(second, other, start)
     if a.shape[-1] != b.shape[-1]:
@@ -144,7 +145,7 @@ def check_two(
     return a, b
 
 
-def _as_rows(rows: npt.ArrayLike, name: str) -> Array:
+def _as_rows(rows: RowsLike, name: str) -> Array:
     try:
         array = np.asarray(rows)
     except ValueError:
@@ -184,8 +185,7 @@ def _check_sums(array: Array, name: str, start: int) -> None:
         kind = "Fraction" if array.dtype == object else str(array.dtype)
         allowed = "must sum to 1" if tolerance == 0 else f"must sum to 1 within {tolerance:g}"
         raise ValueError(
-            f"{_place(name, where, start)} sums to {sums[where]}: a {kind} row {allowed}; "
-            "theory.normalise rescales on purpose"
+            f"{_place(name, where, start)} sums to {sums[where]}: a {kind} row {allowed}; theory.normalise rescales on purpose"
         )
 
 
@@ -209,11 +209,11 @@ def total(rows: Array, keepdims: bool = False) -> Any:
         return rows.sum(axis=-1, keepdims=keepdims, dtype=None if rows.dtype == object else np.float64)
     even = rows.shape[-1] - rows.shape[-1] % _LANES
     lanes = np.add.reduce(rows[..., :even].reshape(*rows.shape[:-1], _LANES, -1), axis=-2)
-    sums = np.add.reduce(lanes, axis=-1, keepdims=keepdims, dtype=np.float64)
+    sums = lanes.sum(axis=-1, keepdims=keepdims, dtype=np.float64)
     return sums if even == rows.shape[-1] else sums + total(rows[..., even:], keepdims)
 
 
-def normalise(weights: npt.ArrayLike) -> Array:
+def normalise(weights: RowsLike) -> Array:
     """Rescale non-negative weights to rows that sum to 1: w(x) / Σ w.
 
     Parameters
@@ -246,9 +246,7 @@ def normalise(weights: npt.ArrayLike) -> Array:
     bad = ~((sums > 0) & (sums < np.inf))
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0][:-1])
-        raise ValueError(
-            f"{_place('weights', where)} sums to {sums[(*where, 0)]}: a row needs a positive, finite sum"
-        )
+        raise ValueError(f"{_place('weights', where)} sums to {sums[(*where, 0)]}: a row needs a positive, finite sum")
     return array / in_dtype(sums, array)
 
 
@@ -277,6 +275,11 @@ def share_out(mass: Array, otherwise: Array) -> Array:
     return np.where(empty, otherwise, mass / in_dtype(np.where(empty, 1, sums), mass))
 
 
+def is_exact(*rows: Array) -> bool:
+    """Whether the arithmetic of these rows together is that of Fractions."""
+    return np.result_type(*rows) == np.dtype(object)
+
+
 def in_dtype(sums: Array, rows: Array) -> Array:
     """Give sums, which accumulate in float64, in the type of the rows that they go back to."""
     return sums if rows.dtype == object else sums.astype(rows.dtype, copy=False)
@@ -301,7 +304,7 @@ def spread(rows: Array, other: Array) -> Array:
 
 def indicator(mask: Array, rows: Array) -> Array:
     """Give 1_A(x) in the arithmetic of ``rows``, 1 where the mask holds and 0 elsewhere."""
-    return mask.astype(np.int64).astype(object) if rows.dtype == object else mask.astype(rows.dtype)
+    return np.where(mask, Fraction(1), Fraction(0)) if is_exact(rows) else mask.astype(rows.dtype)
 
 
 def acceptance_ratio(p: Array, q: Array) -> Array:
@@ -329,7 +332,7 @@ def if_drafted(acceptance: Array, q: Array) -> Array:
 # --- entropy --------------------------------------------------------------------------------------------------------
 
 
-def entropy(p: npt.ArrayLike) -> Any:
+def entropy(p: RowsLike) -> Any:
     """Shannon entropy H(p) = -Σ p(x) ln p(x), in nats, with 0 ln 0 = 0.
 
     Parameters
@@ -371,7 +374,7 @@ def log_positive(values: Array) -> Array:
 
 def as_float(rows: Array) -> Array:
     """Rows of Fractions as float64; float rows as they are."""
-    return rows.astype(np.float64) if rows.dtype == object else rows
+    return rows.astype(np.float64) if is_exact(rows) else rows
 
 
 # --- sampling -------------------------------------------------------------------------------------------------------
@@ -381,7 +384,7 @@ class InverseCDF:
     """Sampler of one row by inversion: the first token whose cumulative probability exceeds a uniform.
 
     Set up once in O(V); each draw then costs O(1) expected, whatever the vocabulary, by a table that gives the
-    first candidate for each of up to 65 536 equal cells of [0, 1) (Chen and Asau, 1974).
+    first candidate for each of many equal cells of [0, 1) (Chen and Asau, 1974), at least two cells a token.
 
     Parameters
     ----------
@@ -401,11 +404,12 @@ class InverseCDF:
     array([1, 1, 2, 2])
     """
 
-    def __init__(self, weights: npt.ArrayLike) -> None:
+    def __init__(self, weights: RowsLike) -> None:
         array = np.asarray(weights).astype(np.float64)
         if array.ndim != 1 or not array.size or not array.min() >= 0 or not 0 < array.sum() < np.inf:
             raise ValueError("weights: a sampler needs one row of non-negative weights with a positive, finite sum")
         self._tokens = np.flatnonzero(array)
+        self._full = self._tokens.size == array.size
         cumulative = np.cumsum(array[self._tokens])
         self._cumulative = cumulative / cumulative[-1]
         self._first: Array | None = None
@@ -416,9 +420,12 @@ class InverseCDF:
 
     def invert(self, uniforms: Array) -> Array:
         """Map uniforms in [0, 1) to tokens."""
-        u = np.asarray(uniforms)
-        if u.size < self._tokens.size:  # too few draws to pay for the table
-            return self._tokens[np.searchsorted(self._cumulative, u, side="right")]
+        index = self._index(np.asarray(uniforms))
+        return index if self._full else self._tokens[index]
+
+    def _index(self, u: Array) -> Array:
+        if u.size < self._cumulative.size:  # too few draws to pay for the table
+            return np.searchsorted(self._cumulative, u, side="right")
         if self._first is None:
             self._first = self._table()
         index = self._first[(u * self._first.size).astype(np.intp)]
@@ -426,14 +433,15 @@ class InverseCDF:
         late = self._cumulative[index] <= u
         if late.any():
             index[late] = np.searchsorted(self._cumulative, u[late], side="right")
-        return self._tokens[index]
+        return np.asarray(index, dtype=np.intp)
 
     def _table(self) -> Array:
-        cells = 1 << min(16, max(4, (2 * self._tokens.size - 1).bit_length()))
-        return np.searchsorted(self._cumulative, np.arange(cells) / cells, side="right")
+        cells = 1 << min(_MOST_CELL_BITS, max(4, (2 * self._tokens.size - 1).bit_length()))
+        steps = np.bincount(np.ceil(self._cumulative * cells).astype(np.intp), minlength=cells)
+        return np.cumsum(steps[:cells]).astype(np.int32)  # cell k: how many cumulative sums are at most k / cells
 
 
-def sample(rows: npt.ArrayLike, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
+def sample(rows: RowsLike, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
     """Draw tokens from rows by inverse CDF.
 
     Parameters

@@ -11,15 +11,13 @@ exactly; those with an entropy in them are compared in float64.
 
 import abc
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import parameters, probs, shortnames
 from theory.parameters import Number
-from theory.probs import Array
+from theory.probs import Array, RowsLike
 
 
 class Truncation(abc.ABC):
@@ -32,7 +30,7 @@ class Truncation(abc.ABC):
     def keep(self, p: Array) -> Array:
         """Give the rule's own mask for checked rows; `allowed` adds the two rules that hold for all."""
 
-    def allowed(self, p: npt.ArrayLike) -> Array:
+    def allowed(self, p: RowsLike) -> Array:
         """Give the allowed set A as a mask.
 
         Parameters
@@ -58,7 +56,7 @@ class Truncation(abc.ABC):
         mask.flags.writeable = False
         return mask
 
-    def truncate(self, p: npt.ArrayLike) -> Array:
+    def truncate(self, p: RowsLike) -> Array:
         """Give the truncated target p(x) 1_A(x) / p(A), the paper's Eq. 4.
 
         Parameters
@@ -97,6 +95,7 @@ class MinP(Truncation):
 
     Examples
     --------
+    >>> from fractions import Fraction
     >>> MinP(0.5).allowed([0.4, 0.3, 0.2, 0.1])
     array([ True,  True,  True, False])
     >>> MinP(Fraction(3, 5)).truncate([Fraction(2, 5), Fraction(3, 5)])
@@ -129,8 +128,8 @@ class Eta(Truncation):
 
     Notes
     -----
-    The entropy is in nats and computed in float64. Its rounding error is at most (H + 1)/2 units of the rows'
-    precision, and moves the threshold by that factor; ties get that much room.
+    The entropy is in nats. Rounding of the probabilities moves it by up to (H + 1)/2 units of their precision, rounding of
+    the sum by a few times H, and the threshold by the same factor; ties get 16 (H + 1) units of room.
 
     Examples
     --------
@@ -155,7 +154,7 @@ class Eta(Truncation):
         rows = probs.as_float(p)
         delta = float(self.epsilon) ** 0.5 if self.delta is None else float(self.delta)
         nats = np.asarray(probs.entropy(rows))[..., None]
-        return _reaches(rows, np.minimum(float(self.epsilon), delta * np.exp(-nats)), 4 + nats)
+        return _reaches(rows, np.minimum(float(self.epsilon), delta * np.exp(-nats)), 16 * (1 + nats))
 
 
 @final
@@ -289,7 +288,7 @@ def _shortest_prefix(p: Array, score: Array, mass: Number) -> Array:
     before = through - ordered
     goal = parameters.carry(mass, p)
     if not exact:
-        goal = float(goal) * (1 - 4 * float(np.finfo(p.dtype).eps))
+        goal = float(goal) * (1 - 4 * float(np.finfo(p.dtype).eps) - p.shape[-1] * float(np.finfo(np.float64).eps))
     mask = np.empty(p.shape, dtype=bool)
     np.put_along_axis(mask, order, np.asarray(before < goal, dtype=bool), axis=-1)
     return mask

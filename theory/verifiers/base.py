@@ -9,10 +9,9 @@ import abc
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import probs, shortnames
-from theory.probs import Array
+from theory.probs import Array, RowsLike
 
 
 class Verified(NamedTuple):
@@ -58,7 +57,7 @@ class TokenVerifier(abc.ABC):
     # --- what a rule writes ---------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give a(x), the probability that token x, once drafted, is accepted.
 
         Parameters
@@ -73,7 +72,7 @@ class TokenVerifier(abc.ABC):
         """
 
     @abc.abstractmethod
-    def residual(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give r(x), the law of the replacement given a rejection, averaged over the rejected tokens.
 
         Parameters
@@ -87,7 +86,7 @@ class TokenVerifier(abc.ABC):
             Rows of probabilities; p where nothing is ever rejected, by convention.
         """
 
-    def residual_given(self, p: npt.ArrayLike, q: npt.ArrayLike, drafted: npt.ArrayLike) -> Array:
+    def residual_given(self, p: RowsLike, q: RowsLike, drafted: RowsLike) -> Array:
         """Give r(· | x), the law of the replacement given which token x was rejected.
 
         Parameters
@@ -127,7 +126,7 @@ class TokenVerifier(abc.ABC):
         """Whether these parameters make `induced` equal to p for every p and q."""
         return False
 
-    def baseline(self, p: npt.ArrayLike) -> Array | None:
+    def baseline(self, p: RowsLike) -> Array | None:
         """Give the true baseline: what the rule is meant to sample where that is not p, else None.
 
         For a truncation-based rule this is the truncated target, for greedy matching the target's most probable token.
@@ -137,7 +136,7 @@ class TokenVerifier(abc.ABC):
 
     # --- what follows ---------------------------------------------------------------------------------------------
 
-    def acceptance_rate(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Any:
+    def acceptance_rate(self, p: RowsLike, q: RowsLike) -> Any:
         """Give α = Σ q(x) a(x), the probability that a drafted token is accepted.
 
         Parameters
@@ -153,7 +152,7 @@ class TokenVerifier(abc.ABC):
         p, q = probs.check_pair(p, q)
         return probs.total(q * self.acceptance(p, q))
 
-    def induced(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def induced(self, p: RowsLike, q: RowsLike) -> Array:
         """Give π(x) = q(x) a(x) + (1 - Σ q a) r(x), the law of the emitted token.
 
         Parameters
@@ -168,7 +167,7 @@ class TokenVerifier(abc.ABC):
         """
         return self.law(p, q).induced
 
-    def law(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Law:
+    def law(self, p: RowsLike, q: RowsLike) -> Law:
         """Give the rates and the induced law together, for the cost of the law alone."""
         p, q = probs.check_pair(p, q)
         accepted = q * self.acceptance(p, q)
@@ -177,9 +176,7 @@ class TokenVerifier(abc.ABC):
         replaced += accepted
         return Law(probs.total(accepted), rejected[..., 0][()], replaced)
 
-    def verify(
-        self, p: npt.ArrayLike, q: npt.ArrayLike, drafted: npt.ArrayLike, rng: np.random.Generator
-    ) -> Verified:
+    def verify(self, p: RowsLike, q: RowsLike, drafted: RowsLike, rng: np.random.Generator) -> Verified:
         """Verify drafted tokens, coin by coin.
 
         Parameters
@@ -220,13 +217,13 @@ class TokenVerifier(abc.ABC):
 class ExcessResidual(TokenVerifier):
     """A rule that replaces from norm((p - q)+), as strict verification does; write `acceptance` only."""
 
-    def residual(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give norm((p - q)+)."""
         p, q = probs.check_pair(p, q)
         return probs.share_out(probs.excess(p, q), p)
 
 
-def check_drafted(drafted: npt.ArrayLike, p: Array, q: Array) -> Array:
+def check_drafted(drafted: RowsLike, p: Array, q: Array) -> Array:
     """Check drafted tokens against the rows: whole numbers in 0..V-1, last axes those of the rows."""
     tokens = np.asarray(drafted)
     size, lead = p.shape[-1], np.broadcast_shapes(p.shape, q.shape)[:-1]
@@ -240,9 +237,7 @@ def check_drafted(drafted: npt.ArrayLike, p: Array, q: Array) -> Array:
     return tokens.astype(np.intp, copy=False)
 
 
-def replace(
-    drafted: Array, accepted: Array, weights: Array, otherwise: Array, rng: np.random.Generator
-) -> Verified:
+def replace(drafted: Array, accepted: Array, weights: Array, otherwise: Array, rng: np.random.Generator) -> Verified:
     """Keep the accepted tokens and draw the others from ``weights``, or from ``otherwise`` if these are all 0."""
     token = drafted.copy()
     rejected = ~np.asarray(accepted)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import parameters, probs
 from theory.parameters import Number
-from theory.probs import Array
+from theory.probs import Array, RowsLike
 from theory.truncation import MinP
 from theory.verifiers import base
 
@@ -55,7 +54,7 @@ class Lenience(base.ExcessResidual):
         """Where lenience is 1."""
         return self.lenience == 1
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, p/(l q))."""
         p, q = probs.check_pair(p, q)
         return probs.acceptance_ratio(ceiling(p, self.lenience), q)
@@ -104,7 +103,7 @@ class CoS(base.ExcessResidual):
         """Where all the weight is on the target."""
         return self.lam == 1
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, m/q) with m = λ p + (1 - λ) q, that is 1 - λ (1 - min(1, p/q))."""
         p, q = probs.check_pair(p, q)
         return 1 - parameters.carry(self.lam, q) * (1 - probs.acceptance_ratio(p, q))
@@ -161,7 +160,7 @@ class ContrastiveCoS(base.TokenVerifier):
         unseen = (q == 0) & (p > 0)
         if self.mu == 0:
             return probs.spread(p, q)
-        if np.result_type(p, q) == object:
+        if probs.is_exact(p, q):
             if self.mu != 1:
                 raise ValueError(f"mu = {self.mu!r}: on Fractions p / q^mu is rational for mu = 0 and mu = 1 only")
             weights = np.where(q > 0, p / np.where(q > 0, q, 1), 0)
@@ -172,12 +171,12 @@ class ContrastiveCoS(base.TokenVerifier):
             weights = np.exp(scores - np.where(np.isfinite(largest), largest, 0))  # 0 <= p / q^μ scaled to at most 1
         return probs.share_out(np.where(unseen.any(axis=-1, keepdims=True), p * probs.indicator(unseen, p), weights), p)
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, m/q)."""
         p, q = probs.check_pair(p, q)
         return probs.acceptance_ratio(self.contrast(p, q), q)
 
-    def residual(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give norm((m - q)+)."""
         p, q = probs.check_pair(p, q)
         return probs.share_out(probs.excess(self.contrast(p, q), q), p)
@@ -228,7 +227,7 @@ class OvershootCeiling(base.ExcessResidual):
         """Where λ is 1."""
         return self.lam == 1
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, P/q)."""
         p, q = probs.check_pair(p, q)
         top = ceiling(p, self.lam)
@@ -254,9 +253,9 @@ class AdaptiveInterpolation(base.ExcessResidual):
 
     Notes
     -----
-    The paper writes the law P = q + Δ (p - q) where q <= p, else λ p + (1 - λ) q, with Δ of Eq. 11 at l = λ; its mass is not 1. In accept
-    form, min(1, P/q) with the residual norm((p - q)+), the first piece always accepts, whatever Δ is, and the induced law
-    is exactly that of ``CoS(lam)``: the paper's remark that this variant behaves like CoS is then an identity.
+    The paper writes the law P = q + Δ (p - q) where q <= p, else λ p + (1 - λ) q, with Δ of Eq. 11 at l = λ; its mass is
+    not 1. In accept form, min(1, P/q) with the residual norm((p - q)+), the first piece always accepts, whatever Δ is, and
+    the induced law is exactly that of ``CoS(lam)``: the paper's remark that this variant behaves like CoS is an identity.
 
     Examples
     --------
@@ -279,7 +278,7 @@ class AdaptiveInterpolation(base.ExcessResidual):
         """Where λ is 1."""
         return self.lam == 1
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, P/q): 1 where q <= p, since Δ >= 0, and the mixture's ratio elsewhere."""
         p, q = probs.check_pair(p, q)
         return 1 - parameters.carry(self.lam, q) * (1 - probs.acceptance_ratio(p, q))
@@ -332,7 +331,7 @@ class HybridCeiling(base.ExcessResidual):
         parameters.check("p_base", self.p_base, "[0, 1]")
         parameters.check("lenience", self.lenience, "(0, 1]")
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give 1 on A, min(1, p/(l q)) off A."""
         p, q = probs.check_pair(p, q)
         lenient = probs.acceptance_ratio(ceiling(p, self.lenience), q)

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import probs
-from theory.probs import Array
+from theory.probs import Array, RowsLike
 from theory.verifiers import base
 from theory.verifiers.truncating import most_probable
 
@@ -43,17 +42,17 @@ class ExactMatch(base.TokenVerifier):
         """Always."""
         return True
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give p(x)."""
         p, q = probs.check_pair(p, q)
         return probs.if_drafted(np.minimum(p, 1), q)  # a row within tolerance may hold 1.00001
 
-    def residual(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give norm(p (1 - q)), the average of `residual_given` over the rejected tokens."""
         p, q = probs.check_pair(p, q)
         return probs.share_out(p * (1 - np.minimum(q, 1)), p)
 
-    def residual_given(self, p: npt.ArrayLike, q: npt.ArrayLike, drafted: npt.ArrayLike) -> Array:
+    def residual_given(self, p: RowsLike, q: RowsLike, drafted: RowsLike) -> Array:
         """Give p off the drafted token, renormalised; p where p is that token alone and nothing is rejected."""
         p, q = probs.check_pair(p, q)
         tokens = base.check_drafted(drafted, p, q)
@@ -88,16 +87,16 @@ class GreedyMatch(base.TokenVerifier):
     claim: ClassVar[str] = "toward greedy decoding, always"
     source: ClassVar[str] = "Leviathan et al. 2023, Sec. 2.2 at temperature 0"
 
-    def baseline(self, p: npt.ArrayLike) -> Array | None:
+    def baseline(self, p: RowsLike) -> Array | None:
         """Give the point mass on the target's most probable token."""
         return most_probable(probs.check_rows(p))
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give 1 on the most probable token, 0 off it."""
         p, q = probs.check_pair(p, q)
         return probs.if_drafted(most_probable(p), q)
 
-    def residual(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give the point mass on the most probable token."""
         p, q = probs.check_pair(p, q)
         return probs.spread(most_probable(p), q)

@@ -4,10 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import probs
-from theory.probs import Array
+from theory.probs import Array, RowsLike
 from theory.verifiers import base
 
 
@@ -40,7 +39,7 @@ class Strict(base.ExcessResidual):
         """Always."""
         return True
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, p/q)."""
         p, q = probs.check_pair(p, q)
         return probs.acceptance_ratio(p, q)

@@ -23,15 +23,14 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
-import numpy.typing as npt
 
 from theory import parameters, probs
 from theory.parameters import Number
-from theory.probs import Array
+from theory.probs import Array, RowsLike
 from theory.truncation import Eta, MinP, Truncation
 from theory.verifiers import base
 
-REDRAFT_ROUNDS = 64
+REDRAFT_ROUNDS = 8
 """Literal redrafts before the rest are drawn from the law that redrafting has."""
 
 
@@ -78,31 +77,30 @@ class Gate(base.TokenVerifier):
     claim: ClassVar[str] = "never; measured against the truncated target"
     fallback: str
 
-    @property
     @abc.abstractmethod
-    def truncation(self) -> Truncation:
-        """The truncation whose allowed set is the gate."""
+    def gate(self) -> Truncation:
+        """Give the truncation whose allowed set is A."""
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give 1_A(x)."""
         p, q = probs.check_pair(p, q)
-        return probs.if_drafted(self._gate(p), q)
+        return probs.if_drafted(self._kept(p), q)
 
-    def residual(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give the fallback's law."""
         p, q = probs.check_pair(p, q)
-        return FALLBACKS[self.fallback](p, q, self._gate(p))
+        return FALLBACKS[self.fallback](p, q, self._kept(p))
 
-    def _gate(self, p: Array) -> Array:
-        return probs.indicator(self.truncation.allowed(p), p)
+    def _kept(self, p: Array) -> Array:
+        return probs.indicator(self.gate().allowed(p), p)
 
-    def baseline(self, p: npt.ArrayLike) -> Array | None:
+    def baseline(self, p: RowsLike) -> Array | None:
         """Give the truncated target p 1_A / p(A), the paper's true baseline."""
-        return self.truncation.truncate(p)
+        return self.gate().truncate(p)
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Look each token up in A; redraft until accepted, or draw from the fallback."""
-        mask = self.truncation.allowed(p)
+        mask = self.gate().allowed(p)
         accepted = mask[drafted]
         match self.fallback:
             case "redraft" if (q[mask] > 0).any():
@@ -179,6 +177,10 @@ class TruncationVerifier(Gate):
         _check_truncation(self.truncation)
         _check_fallback(self.fallback)
 
+    def gate(self) -> Truncation:
+        """Give the truncation itself."""
+        return self.truncation
+
 
 @final
 @dataclass(frozen=True)
@@ -213,9 +215,8 @@ class SpecCascade(Gate):
         parameters.check("p_base", self.p_base, "[0, 1]")
         _check_fallback(self.fallback)
 
-    @property
-    def truncation(self) -> Truncation:
-        """Min-p."""
+    def gate(self) -> Truncation:
+        """Give min-p."""
         return MinP(self.p_base)
 
 
@@ -253,11 +254,10 @@ class TypicalAcceptance(Gate):
 
     def __post_init__(self) -> None:
         _check_fallback(self.fallback)
-        self.truncation  # noqa: B018 - Eta checks epsilon and delta
+        self.gate()  # checks epsilon and delta
 
-    @property
-    def truncation(self) -> Truncation:
-        """Eta."""
+    def gate(self) -> Truncation:
+        """Give eta."""
         return Eta(self.epsilon, self.delta)
 
 
@@ -291,16 +291,16 @@ class TruncationSampling(base.TokenVerifier):
     def __post_init__(self) -> None:
         _check_truncation(self.truncation)
 
-    def baseline(self, p: npt.ArrayLike) -> Array | None:
+    def baseline(self, p: RowsLike) -> Array | None:
         """Give the truncated target."""
         return self.truncation.truncate(p)
 
-    def acceptance(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, p_Θ/q)."""
         p, q = probs.check_pair(p, q)
         return probs.acceptance_ratio(self.truncation.truncate(p), q)
 
-    def residual(self, p: npt.ArrayLike, q: npt.ArrayLike) -> Array:
+    def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give norm((p_Θ - q)+)."""
         p, q = probs.check_pair(p, q)
         truncated = self.truncation.truncate(p)

@@ -1,0 +1,5 @@
+"""``python -m theory`` is the command line."""
+
+from theory.cli import main
+
+main()

@@ -1,0 +1,173 @@
+"""Drawing: a DataFrame or rows and an Axes in, the Axes out. Nothing is computed here but positions on paper."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from theory import probs
+from theory.probs import RowsLike
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+COLOURS = {
+    "strict": "#000000",
+    "collaborative": "#0072B2",
+    "truncation": "#D55E00",
+    "truncation sampling": "#009E73",
+    "matching": "#CC79A7",
+    "user": "#E69F00",
+}
+"""One colour a family everywhere (Okabe and Ito's palette, safe for colour-blind readers)."""
+
+MARKERS = {
+    "strict": "*",
+    "lenience": "o",
+    "cos": "s",
+    "contrastive-cos": "D",
+    "overshoot-ceiling": "^",
+    "adaptive-interpolation": "v",
+    "hybrid-ceiling": "P",
+    "spec-cascade": "o",
+    "typical-acceptance": "s",
+    "truncation": "D",
+    "truncation-sampling:min-p": "o",
+    "truncation-sampling:eta": "s",
+    "truncation-sampling": "D",
+    "exact-match": "X",
+    "greedy-match": "d",
+}
+"""One marker a verifier within its family."""
+
+LABELS = {
+    "acceptance_rate": "acceptance rate (probability)",
+    "total_variation": "TV(induced, target)",
+    "total_variation_to_baseline": "TV(induced, true baseline)",
+    "kl_divergence": "KL(induced ‖ target) (nats)",
+    "max_overshoot": "max induced/target",
+    "overshoot_mass": "induced mass above 2 × target",
+    "pareto_gap": "gap to the best trade-off (probability)",
+    "block_efficiency_mean_rate": "block efficiency at the mean rate (tokens per target call)",
+    "block_efficiency_per_position": "block efficiency per position (tokens per target call)",
+}
+"""Axis label, with unit, of each column of `theory.compare`."""
+
+
+def plot_induced(
+    p: RowsLike,
+    q: RowsLike,
+    induced: RowsLike,
+    ceiling: float | None = None,
+    tokens: int = 15,
+    title: str = "",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw target, draft, their overlap and an induced law over the most probable tokens, as in the paper's Figure 2.
+
+    Parameters
+    ----------
+    p, q, induced : array_like, shape (V,)
+        Rows of the target, of the draft, and what a verifier induces.
+    ceiling : float, optional
+        The factor c of a ceiling c p to draw, such as 1/l for lenience.
+    tokens : int
+        How many tokens to show, in falling order of p.
+    title : str
+        Above the axes.
+    ax : matplotlib Axes, optional
+        Drawn on; a new one is made where it is not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    target, draft = (probs.as_float(rows) for rows in probs.check_pair(p, q))
+    law = probs.as_float(probs.check_rows(induced, "induced"))
+    if target.ndim != 1 or draft.ndim != 1 or law.shape != target.shape:
+        raise ValueError(f"p, q and induced have shapes {target.shape}, {draft.shape}, {law.shape}: one row each, of one length")
+    axes = plt.subplots(layout="constrained")[1] if ax is None else ax
+    order = np.argsort(-target, kind="stable")[:tokens]
+    places = np.arange(order.size)
+    bars: dict[str, Any] = {"width": 0.9, "linewidth": 0}
+    axes.bar(places, target[order], color="#56B4E9", alpha=0.45, label="target p", **bars)
+    axes.bar(places, draft[order], color="#E69F00", alpha=0.45, label="draft q", **bars)
+    axes.bar(places, np.minimum(target, draft)[order], color="#999999", alpha=0.9, label="overlap min(p, q)", **bars)
+    edges = np.arange(order.size + 1) - 0.5
+    if ceiling is not None:
+        axes.stairs(ceiling * target[order], edges, color="#777777", linestyle="--", label=f"ceiling {ceiling:g} p")
+    axes.stairs(law[order], edges, color="#000000", linewidth=1.8, label="induced π")
+    top = max(target[order].max(), draft[order].max(), law[order].max())
+    shown = order.size < target.size
+    axes.set(
+        xlabel="token, in falling order of p" + (f" (first {order.size} of {target.size})" if shown else ""),
+        ylabel="probability",
+        ylim=(0, 1.08 * top),
+        xlim=(edges[0], edges[-1]),
+        title=title,
+    )
+    axes.set_xticks(places, [str(token) for token in order])
+    _clean(axes)
+    axes.legend(frameon=False)
+    return axes
+
+
+def plot_tradeoff(
+    table: "pd.DataFrame",
+    x: str = "total_variation",
+    y: str = "acceptance_rate",
+    intervals: bool = True,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw what each verifier buys (``y``) against what it distorts (``x``): one line a rule over its hyper-parameter.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `theory.compare`.
+    x, y : str
+        Columns of it.
+    intervals : bool
+        Whether to draw the bootstrap intervals of ``y``.
+    ax : matplotlib Axes, optional
+        Drawn on; a new one is made where it is not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        For a column that the table does not have.
+    """
+    for column in (x, y):
+        if column not in table:
+            raise ValueError(f"no column {column!r}; there are: {', '.join(table.columns)}")
+    axes = plt.subplots(figsize=(8, 5), layout="constrained")[1] if ax is None else ax
+    for rule, rows in _rules(table):
+        rows = rows[np.isfinite(rows[x]) & np.isfinite(rows[y])].sort_values(x)
+        if rows.empty:
+            continue
+        colour, marker = COLOURS[rows["family"].iloc[0]], MARKERS.get(rule, MARKERS.get(rule.partition(":")[0], "o"))
+        size = 13 if marker == "*" else 6
+        axes.plot(rows[x], rows[y], color=colour, marker=marker, markersize=size, linewidth=1, label=rule)
+        if intervals:
+            low, high = rows[f"{y}_low"], rows[f"{y}_high"]
+            axes.vlines(rows[x], low, high, color=colour, linewidth=0.8, alpha=0.5)
+    axes.set(xlabel=LABELS.get(x, x), ylabel=LABELS.get(y, y))
+    _clean(axes)
+    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return axes
+
+
+def _rules(table: "pd.DataFrame") -> Iterator[tuple[str, Any]]:
+    """Group the rows of one rule at its several parameter values; a truncation inside a rule belongs to its name."""
+    names = table["verifier"].str.replace(r":[\d.][\d.eE+/-]*.*$", "", regex=True)
+    yield from ((str(name), rows) for name, rows in table.groupby(names, sort=False))
+
+
+def _clean(axes: "Axes") -> None:
+    axes.spines[["top", "right"]].set_visible(False)
