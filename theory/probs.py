@@ -304,7 +304,9 @@ def spread(rows: Array, other: Array) -> Array:
 
 def indicator(mask: Array, rows: Array) -> Array:
     """Give 1_A(x) in the arithmetic of ``rows``, 1 where the mask holds and 0 elsewhere."""
-    return np.where(mask, Fraction(1), Fraction(0)) if is_exact(rows) else mask.astype(rows.dtype)
+    if is_exact(rows):
+        return np.array([Fraction(0), Fraction(1)])[mask.astype(np.intp)]
+    return mask.astype(rows.dtype)
 
 
 def acceptance_ratio(p: Array, q: Array) -> Array:
