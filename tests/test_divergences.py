@@ -48,6 +48,21 @@ def test_kl_reaches_infinity_in_one_direction_only():
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("support", [1, 3, 60, 66, 4000, 5000])
+def test_kl_of_long_rows_by_the_size_of_their_support(dtype, support):
+    rng = np.random.default_rng(support)
+    weights = rng.random((2, 5000))
+    weights[:, rng.permutation(5000)[support:]] = 0
+    p, q = theory.normalise(weights).astype(dtype), theory.normalise(rng.random((2, 5000)) + 0.1).astype(dtype)
+    wanted = scipy.special.rel_entr(p.astype(np.float64), q.astype(np.float64)).sum(axis=-1)
+    np.testing.assert_allclose(theory.kl_divergence(p, q), wanted, rtol=1e-12 if dtype == np.float64 else 1e-5)
+    assert theory.kl_divergence(p[0], q[0]).shape == ()
+    assert theory.kl_divergence(p[0], q).shape == (2,)
+    q[1, p[1].argmax()] = 0
+    assert np.isinf(theory.kl_divergence(p, theory.normalise(q))).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_kl_of_a_quotient_that_overflows_is_finite(dtype):
     tiny = np.finfo(dtype).smallest_subnormal
     p, q = np.array([0.5, 0.5], dtype), np.array([tiny, 1], dtype)

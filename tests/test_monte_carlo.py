@@ -203,7 +203,7 @@ def test_truncation_sampling_runs_on_its_own_target():
 def test_progress_is_shown_on_long_runs_on_standard_error(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     for long, shown in ((11, False), (1, True)):
-        monkeypatch.setattr(monte_carlo, "LONG", long)
+        monkeypatch.setattr("theory.monte_carlo.tokens.LONG", long)
         monte_carlo.acceptance_rate(theory.Strict(), [1.0], [1.0], 10, np.random.default_rng(0))
         out, err = capsys.readouterr()
         assert ("strict" in err, out) == (shown, "")

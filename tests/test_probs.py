@@ -133,6 +133,27 @@ def test_float32_sums_accumulate_in_float64(size):
     assert np.asarray(probs.total(rows)).dtype == np.float64
 
 
+@pytest.mark.parametrize("size", [1, 63, 4095, 4096, 4097, 128_000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_inner_products_accumulate_in_float64(size, dtype):
+    rng = np.random.default_rng(2)
+    rows, other = rng.random((3, size), dtype=dtype), rng.random((3, size), dtype=dtype)
+    wanted = (rows.astype(np.float64) * other).sum(axis=-1)
+    np.testing.assert_allclose(probs.inner(rows, other), wanted, rtol=2e-7)
+    np.testing.assert_allclose(probs.inner(rows[0], other), (rows[0].astype(np.float64) * other).sum(axis=-1), rtol=2e-7)
+    assert np.asarray(probs.inner(rows, other)).dtype == np.float64
+
+
+def test_a_given_amount_is_shared_out_or_left_to_the_other_rows():
+    mass, otherwise = [[F(1), F(3)], [F(0), F(0)], [F(1), F(1)]], np.array([F(1, 2), F(1, 2)])
+    amount = np.array([[F(1, 2)], [F(1, 4)], [F(0)]])
+    wanted = [[F(1, 8), F(3, 8)], [F(1, 8), F(1, 8)], [F(0), F(0)]]
+    assert probs.share_out(np.array(mass), otherwise, amount).tolist() == wanted
+    assert probs.share_out(np.array(mass), lambda: otherwise, amount).tolist() == wanted
+    tiny = np.array([np.finfo(np.float64).smallest_subnormal])
+    np.testing.assert_allclose(probs.share_out(np.array([1.0, 1.0]), np.array([1.0, 0.0]), tiny), 0, atol=1e-300)
+
+
 # --- sampling -------------------------------------------------------------------------------------------------------
 
 ENDS = np.array([0.0, np.nextafter(0, 1), 0.55, np.nextafter(1, 0)])

@@ -29,8 +29,10 @@ Exact numbers come from `theory.exact`, estimates under the same names from `the
 verifiers from `theory.compare`. Arrays of `fractions.Fraction` give exact rationals.
 """
 
-from theory import divergences, exact, monte_carlo, synthetic, traces, truncation, verifiers
-from theory.compare import block_efficiency, compare
+from theory import blocks, divergences, exact, models, monte_carlo, synthetic, traces, truncation, verifiers
+from theory.blocks import BlockVerification, BlockVerifier, GreedyBlock, HierarchicalVerification, Tokenwise
+from theory.blocks.speed import block_efficiency, operations, speedup
+from theory.compare import compare
 from theory.divergences import (
     chi_square,
     entropy,
@@ -68,13 +70,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AdaptiveInterpolation",
+    "BlockVerification",
+    "BlockVerifier",
     "CoS",
     "ContrastiveCoS",
     "Epsilon",
     "Estimate",
     "Eta",
     "ExactMatch",
+    "GreedyBlock",
     "GreedyMatch",
+    "HierarchicalVerification",
     "HybridCeiling",
     "Lenience",
     "MinP",
@@ -82,6 +88,7 @@ __all__ = [
     "SpecCascade",
     "Strict",
     "TokenVerifier",
+    "Tokenwise",
     "TopK",
     "TopP",
     "Trace",
@@ -91,6 +98,7 @@ __all__ = [
     "Typical",
     "TypicalAcceptance",
     "block_efficiency",
+    "blocks",
     "chi_square",
     "compare",
     "divergences",
@@ -100,12 +108,15 @@ __all__ = [
     "jensen_shannon",
     "kl_divergence",
     "max_overshoot",
+    "models",
     "monte_carlo",
     "normalise",
+    "operations",
     "overshoot_mass",
     "parse",
     "renyi_divergence",
     "sample",
+    "speedup",
     "synthetic",
     "total_variation",
     "traces",

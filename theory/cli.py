@@ -12,8 +12,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from theory import exact, probs, synthetic, traces, truncation, verifiers
+from theory import blocks, exact, parameters, probs, synthetic, traces, truncation, verifiers
 from theory.compare import compare as compare_rows
+from theory.compare_blocks import efficiencies, length_laws
 from theory.probs import Array
 
 if TYPE_CHECKING:
@@ -66,6 +67,11 @@ EXAMPLES = {
         theory show cos:0.5 --p 0.5,0.3,0.2 --q 0.2,0.2,0.6
         theory show spec-cascade:3/5,fallback=argmax --p 4/10,3/10,2/10,1/10 --q 1/5,1/4,1/4,3/10 --plot induced.png
     """,
+    "blocks": """
+        theory blocks
+        theory blocks --verifier strict --verifier block --gamma 5 --cost 0.05
+        theory blocks --synthetic paper:C --verifier lenience:0.4 --verifier block --plot blocks.png --csv blocks.csv
+    """,
     "list": """
         theory list
     """,
@@ -99,25 +105,9 @@ def compare(
     plot: Annotated[Path | None, typer.Option(help="Draw acceptance against TV to this file (.png, .pdf, .svg).")] = None,
 ) -> None:
     """Show what each verifier really samples from, and what that buys, averaged over the positions of a trace."""
-    if trace is not None and synthetic_rows is not None:
-        raise ValueError("give a trace or --synthetic, not both")
     rules = [verifiers.parse(name) for name in verifier or PAPER_SET]
     console = _console()
-    p: Any
-    q: Any
-    if synthetic_rows is not None:
-        p, q = synthetic.parse(synthetic_rows)
-        console.print(f"{synthetic_rows}: {np.atleast_2d(p).shape[0]} pairs of rows over {p.shape[-1]} tokens")
-    else:
-        recorded = traces.example() if trace is None else traces.read(trace)
-        recorded = recorded.with_tail_tokens(tail_tokens) if recorded.truncated else recorded
-        console.print(recorded.describe())
-        if "overlap" in recorded.exact:
-            console.print(
-                f"Over the full vocabulary strict verification accepts {recorded.exact['overlap'].mean():.4f}, stored exactly "
-                "at record time; the table below is computed from the recorded rows."
-            )
-        p, q = recorded.p, recorded.q
+    p, q = _input(trace, synthetic_rows, tail_tokens, console)
     table = compare_rows(rules, p, q, gamma=gamma)
     console.print(_comparison(table, gamma))
     console.print(
@@ -133,6 +123,25 @@ def compare(
 
         _save(plot_tradeoff(table), plot)
         console.print(f"wrote {plot}")
+
+
+def _input(trace: Path | None, synthetic_rows: str | None, tail_tokens: int, console: Console) -> tuple[Any, Any]:
+    """Give the rows that a command works on, and say what they are."""
+    if trace is not None and synthetic_rows is not None:
+        raise ValueError("give a trace or --synthetic, not both")
+    if synthetic_rows is not None:
+        p, q = synthetic.parse(synthetic_rows)
+        console.print(f"{synthetic_rows}: {np.atleast_2d(p).shape[0]} pairs of rows over {p.shape[-1]} tokens")
+        return p, q
+    recorded = traces.example() if trace is None else traces.read(trace)
+    recorded = recorded.with_tail_tokens(tail_tokens) if recorded.truncated else recorded
+    console.print(recorded.describe())
+    if "overlap" in recorded.exact:
+        console.print(
+            f"Over the full vocabulary strict verification accepts {recorded.exact['overlap'].mean():.4f}, stored exactly "
+            "at record time; the table below is computed from the recorded rows."
+        )
+    return recorded.p, recorded.q
 
 
 def _comparison(table: "pd.DataFrame", gamma: int) -> Table:
@@ -154,6 +163,63 @@ def _cell(value: float, form: str) -> str:
     if math.isnan(value):
         return "-"
     return form.format(abs(value) if abs(value) < 5e-7 else value)  # no "-0.0000"
+
+
+@app.command("blocks", epilog=_epilog("blocks"))
+def blocks_(
+    trace: Annotated[Path | None, typer.Argument(help="A recorded trace; the bundled one where none is given.")] = None,
+    synthetic_rows: Annotated[
+        str | None, typer.Option("--synthetic", metavar="NAME:ARGS", help="Synthetic rows instead of a trace.")
+    ] = None,
+    verifier: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:ARGS", help="block, hierarchical, greedy-block, or a token verifier; may be repeated."),
+    ] = None,
+    gamma: Annotated[int, typer.Option(help="Drafted tokens in a block.")] = 5,
+    cost: Annotated[float, typer.Option(help="Time of a draft step, in target calls.")] = 0.0,
+    tail_tokens: Annotated[
+        int, typer.Option(help="Equal tokens over which a truncated trace spreads the mass that it did not record.")
+    ] = 1024,
+    csv: Annotated[Path | None, typer.Option(help="Write block efficiency and speed-up by gamma to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the length law, and block efficiency by gamma, to this file.")] = None,
+) -> None:
+    """Show accepted lengths, block efficiency and predicted speed-up of block rules, positions taken as i.i.d."""
+    rules = [blocks.parse(name) for name in verifier or ("strict", "block", "lenience:0.4", "cos:0.5", "spec-cascade:0.3")]
+    parameters.check_count("gamma", gamma)
+    console = _console()
+    p, q = _input(trace, synthetic_rows, tail_tokens, console)
+    laws = length_laws(rules, p, q, gamma)
+    gains = efficiencies(rules, p, q, range(1, max(gamma, 10) + 1), cost)
+    grid = Table(title=f"Blocks of γ = {gamma} drafted tokens at cost {cost:g}, positions i.i.d.", title_justify="left")
+    grid.add_column("rule", no_wrap=True)
+    lengths = [f"P({k})" for k in range(gamma + 1)] if gamma <= 10 else []
+    for heading in (*lengths, "E[τ]", "block\nefficiency", "speed-up", "best γ"):
+        grid.add_column(heading, justify="right", no_wrap=True)
+    grid.add_column("how", no_wrap=True)
+    for name, rows in laws.groupby("rule", sort=False):
+        by_gamma = gains[gains["rule"] == name].set_index("gamma")
+        own = by_gamma.loc[gamma]
+        cells = [f"{probability:.3f}" for probability in rows["probability"]] if lengths else []
+        how = f"± {rows['error'].iloc[0]:.0e}" if own["route"] == "bounds" else "exact"
+        numbers = [f"{own['accepted_length']:.4f}", f"{own['block_efficiency']:.4f}", f"{own['speedup']:.3f}"]
+        grid.add_row(str(name).removeprefix("tokenwise:"), *cells, *numbers, str(by_gamma["speedup"].idxmax()), how)
+    console.print(grid)
+    console.print(
+        "P(k): probability that k drafted tokens are kept. Block efficiency: tokens per target call, E[τ] + 1. Speed-up over "
+        f"plain decoding: block efficiency / (γ c + 1); best γ among 1..{max(gamma, 10)}."
+    )
+    if csv is not None:
+        gains.to_csv(csv, index=False)
+        console.print(f"wrote {csv}")
+    if plot is not None:
+        import matplotlib.pyplot as plt
+
+        from theory.plotting import plot_block_efficiency, plot_lengths
+
+        _, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+        plot_lengths(laws, left)
+        _save(plot_block_efficiency(gains, ax=right), plot)
+        console.print(f"wrote {plot}")
 
 
 @app.command("show", epilog=_epilog("show"))
@@ -229,6 +295,12 @@ def list_() -> None:
     grid.add_column("allowed set A")
     for cut in truncation.TRUNCATIONS.values():
         grid.add_row(_signature(cut.name, cut, ":"), cut.formula)
+    console.print(grid)
+    grid = Table(title="Block verifiers; a token verifier's name stands for it token by token", title_justify="left")
+    for heading in ("name", "rule", "lossless", "source"):
+        grid.add_column(heading, overflow="fold")
+    for block in blocks.BLOCK_RULES.values():
+        grid.add_row(block.name, block.formula, block.claim, block.source)
     console.print(grid)
     console.print(f"Synthetic rows: {', '.join(synthetic.FAMILIES)}. Fallbacks: {', '.join(verifiers.FALLBACKS)}.")
 

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.progress import track
 
 from theory import exact, parameters, probs
+from theory.blocks.speed import block_efficiency
 from theory.probs import Array, RowsLike
 from theory.verifiers import TokenVerifier
 
@@ -36,47 +37,6 @@ class RowSource(Protocol):
     def __len__(self) -> int: ...
 
     def __getitem__(self, part: slice, /) -> Any: ...
-
-
-def block_efficiency(acceptance_rate: RowsLike, gamma: int) -> Any:
-    """Tokens emitted per target call when each draft is accepted independently: (1 - α^(γ+1)) / (1 - α).
-
-    Parameters
-    ----------
-    acceptance_rate : array_like
-        α in [0, 1].
-    gamma : int
-        Drafted tokens in a block, at least 1.
-
-    Returns
-    -------
-    float or ndarray
-        E[accepted length] + 1, in [1, γ + 1], tokens per target call.
-
-    Raises
-    ------
-    ValueError
-        For a rate outside [0, 1] or a ``gamma`` below 1.
-
-    Notes
-    -----
-    Leviathan et al. (arXiv 2211.17192), Eq. 1, summed as 1 + α + ... + α^γ, which is exact at α = 1 and on Fractions.
-
-    Examples
-    --------
-    >>> float(block_efficiency(0.5, 2)), float(block_efficiency(1.0, 10))
-    (1.75, 11.0)
-    """
-    parameters.check_count("gamma", gamma)
-    rate = np.asarray(acceptance_rate)
-    outside = ~((rate >= 0) & (rate <= 1 + 1e-4))  # rows within their tolerance may be accepted at 1 + 1e-5
-    if outside.any():
-        raise ValueError(f"acceptance_rate = {rate[outside][0]}: must be in [0, 1]")
-    rate = np.minimum(rate, 1)
-    total = rate**0
-    for _ in range(gamma):
-        total = total * rate + 1
-    return total
 
 
 def compare(

@@ -1,4 +1,6 @@
-"""Exact quantities of a verifier on rows, by formula. `theory.monte_carlo` estimates the same names by running the rule.
+"""Exact quantities, by formula and by enumeration. `theory.monte_carlo` estimates the same names by running the rule.
+
+Single tokens on rows are computed here; whole blocks and decodes of small models come from `theory.decode`.
 
 Large inputs stream in chunks of rows, so that temporaries stay in the processor's cache and memory stays flat.
 """
@@ -9,8 +11,29 @@ from typing import Any
 import numpy as np
 
 from theory import divergences, probs
+from theory.decode.enumeration import accepted_length, block_efficiency, induced_sequence, length_pmf, target_sequence
+from theory.decode.iid import accepted_length_bounds
+from theory.decode.iid import length_pmf as iid_length_pmf
+from theory.decode.markov import LongRun, long_run
 from theory.probs import Array, RowsLike
 from theory.verifiers import Law, TokenVerifier
+
+__all__ = [
+    "QUANTITIES",
+    "LongRun",
+    "acceptance_rate",
+    "accepted_length",
+    "accepted_length_bounds",
+    "block_efficiency",
+    "iid_length_pmf",
+    "induced",
+    "induced_sequence",
+    "length_pmf",
+    "long_run",
+    "summarise",
+    "target_sequence",
+    "total_variation",
+]
 
 Quantity = Callable[[TokenVerifier, Array, Array, Law], Any]
 

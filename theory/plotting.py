@@ -23,6 +23,9 @@ COLOURS = {
 }
 """One colour a family everywhere (Okabe and Ito's palette, safe for colour-blind readers)."""
 
+CYCLE = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""For things without a family: the same palette in order."""
+
 MARKERS = {
     "strict": "*",
     "lenience": "o",
@@ -160,6 +163,66 @@ def plot_tradeoff(
     axes.set(xlabel=LABELS.get(x, x), ylabel=LABELS.get(y, y))
     _clean(axes)
     axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return axes
+
+
+def plot_lengths(table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Draw the law of the accepted length of each rule.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `theory.compare_blocks.length_laws`.
+    ax : matplotlib Axes, optional
+        Drawn on; a new one is made where it is not given.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    axes = plt.subplots(layout="constrained")[1] if ax is None else ax
+    groups = list(table.groupby("rule", sort=False))
+    width = 0.8 / len(groups)
+    for number, (rule, rows) in enumerate(groups):
+        shift = (number - (len(groups) - 1) / 2) * width
+        axes.bar(rows["accepted"] + shift, rows["probability"], width=width, color=CYCLE[number % len(CYCLE)], label=str(rule))
+    axes.set(xlabel="accepted length τ (tokens)", ylabel="probability", xticks=sorted(table["accepted"].unique()))
+    _clean(axes)
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def plot_block_efficiency(table: "pd.DataFrame", y: str = "block_efficiency", ax: "Axes | None" = None) -> "Axes":
+    """Draw block efficiency, or speed-up, of each rule against gamma.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `theory.compare_blocks.efficiencies`.
+    y : str
+        ``"block_efficiency"`` or ``"speedup"``.
+    ax : matplotlib Axes, optional
+        Drawn on; a new one is made where it is not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        For a column that the table does not have.
+    """
+    if y not in table:
+        raise ValueError(f"no column {y!r}; there are: {', '.join(table.columns)}")
+    axes = plt.subplots(layout="constrained")[1] if ax is None else ax
+    for number, (rule, rows) in enumerate(table.groupby("rule", sort=False)):
+        colour, marker = CYCLE[number % len(CYCLE)], "osD^vP*Xd"[number % 9]
+        axes.plot(rows["gamma"], rows[y], color=colour, marker=marker, markersize=5, linewidth=1, label=str(rule))
+    label = "block efficiency (tokens per target call)" if y == "block_efficiency" else "predicted speed-up (ratio)"
+    axes.set(xlabel="drafted tokens γ", ylabel=label)
+    _clean(axes)
+    axes.legend(frameon=False, fontsize="small")
     return axes
 
 

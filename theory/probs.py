@@ -28,8 +28,8 @@ RowsLike = npt.ArrayLike | Sequence[Any]
 TOLERANCE = {"float64": 1e-8, "float32": 1e-4, "object": 0.0}
 """How far the sum of a row may be from 1. A float32 softmax over 128 000 tokens is off by 1.6e-5."""
 
-CHUNK = 1 << 16
-"""Entries worked on at a time (one row at least): a few temporaries of this size stay in the processor's cache."""
+CHUNK = 3 << 17
+"""Entries worked on at a time (one row at least): temporaries of this size stay in the cache, and calls are few."""
 
 _LANES = 64
 _MOST_CELL_BITS = 19  # 2 MiB of table
@@ -80,10 +80,13 @@ def check_rows(rows: RowsLike, name: str = "p", start: int = 0) -> Array:
     if isinstance(rows, np.ndarray) and _checked.get(id(rows)) is rows:
         return rows
     array = _as_rows(rows, name)
-    if array.size:
-        _check_entries(array, name, start)
-        _check_sums(array, name, start)
-    return trust(array)
+    if not array.size:
+        return trust(array)
+    least = _check_entries(array, name, start)
+    _check_sums(array, name, start)
+    checked = trust(array)
+    once(checked, "smallest", lambda _: least)
+    return checked
 
 
 def trust(array: Array) -> Array:
@@ -130,6 +133,8 @@ def check_pair(p: RowsLike, q: RowsLike, start: int = 0) -> tuple[Array, Array]:
 def check_two(first: RowsLike, second: RowsLike, name: str, other: str, start: int = 0) -> tuple[Array, Array]:
     """Check two stacks of rows under the names they have in the caller's signature; see `check_pair`."""
     a, b = check_rows(first, name, start), check_rows(second, other, start)
+    if a.shape == b.shape and a.dtype == b.dtype:
+        return a, b
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
             f"{name} has {a.shape[-1]} tokens and {other} has {b.shape[-1]} (shapes {a.shape} and {b.shape}): "
@@ -170,10 +175,12 @@ def _as_fractions(array: Array, name: str) -> Array:
     return exact
 
 
-def _check_entries(array: Array, name: str, start: int = 0) -> None:
-    if not array.min() >= 0:  # NaN fails this too
+def _check_entries(array: Array, name: str, start: int = 0) -> Any:
+    least = array.min()
+    if not least >= 0:  # NaN fails this too
         where = tuple(int(i) for i in np.argwhere(~(array >= 0))[0])
         raise ValueError(f"{_place(name, where, start)} = {array[where]}: a number of at least 0 must stand here")
+    return least
 
 
 def _check_sums(array: Array, name: str, start: int) -> None:
@@ -202,15 +209,33 @@ def total(rows: Array, keepdims: bool = False) -> Any:
 
     Notes
     -----
-    For long float32 rows, numpy's cast of each entry to float64 costs three times the sum itself. `_LANES` partial sums in
-    float32, added up in float64, are as good as the entries' own rounding.
+    For long float32 rows, numpy's cast of each entry to float64 costs four times the sum itself. Partial sums of float32 over
+    one part in `_LANES` of the row, added up in float64, are as good as the entries' own rounding.
     """
     if rows.dtype != np.float32 or rows.shape[-1] < _LANES**2:
         return rows.sum(axis=-1, keepdims=keepdims, dtype=None if rows.dtype == object else np.float64)
     even = rows.shape[-1] - rows.shape[-1] % _LANES
-    lanes = np.add.reduce(rows[..., :even].reshape(*rows.shape[:-1], _LANES, -1), axis=-2)
-    sums = lanes.sum(axis=-1, keepdims=keepdims, dtype=np.float64)
+    parts = np.vecdot(_lanes(rows[..., :even]), np.ones(even // _LANES, dtype=np.float32))  # twice as fast as a sum
+    sums = parts.sum(axis=-1, keepdims=keepdims, dtype=np.float64)
     return sums if even == rows.shape[-1] else sums + total(rows[..., even:], keepdims)
+
+
+def _lanes(rows: Array) -> Array:
+    return rows.reshape(*rows.shape[:-1], _LANES, -1)
+
+
+def inner(rows: Array, other: Array) -> Any:
+    """Sum of products over the vocabulary, Σ_x rows(x) other(x), accumulated as `total` does, without the products' array.
+
+    Examples
+    --------
+    >>> inner(np.array([0.5, 0.5]), np.array([1.0, 3.0]))
+    np.float64(2.0)
+    """
+    size = rows.shape[-1]
+    if not rows.dtype == other.dtype == np.float32 or rows.shape != other.shape or size % _LANES or size < _LANES**2:
+        return total(rows * other)
+    return np.vecdot(_lanes(rows), _lanes(other)).sum(axis=-1, dtype=np.float64)
 
 
 def normalise(weights: RowsLike) -> Array:
@@ -250,15 +275,17 @@ def normalise(weights: RowsLike) -> Array:
     return array / in_dtype(sums, array)
 
 
-def share_out(mass: Array, otherwise: Array) -> Array:
+def share_out(mass: Array, otherwise: Array | Callable[[], Array], amount: Any = 1) -> Array:
     """Give mass(x) / Σ mass, and ``otherwise`` for a row that has no mass: the 0/0 of every replacement law.
 
     Parameters
     ----------
     mass : ndarray, shape (..., V)
         Non-negative; not checked, and overwritten.
-    otherwise : ndarray
-        Rows that broadcast against ``mass``.
+    otherwise : ndarray or function
+        Rows that broadcast against ``mass``, or how to make them if they are wanted.
+    amount : ndarray, shape (..., 1), optional
+        How much each row is to share out, 1 if not given.
 
     Examples
     --------
@@ -269,10 +296,12 @@ def share_out(mass: Array, otherwise: Array) -> Array:
     """
     sums = np.asarray(total(mass, keepdims=True))
     empty = sums == 0
-    if not empty.any():
-        mass /= in_dtype(sums, mass)
+    if not empty.any() and np.all(amount):
+        with np.errstate(over="ignore"):  # an amount so small leaves nothing to anyone
+            mass /= in_dtype(sums / amount, mass)
         return mass
-    return np.where(empty, otherwise, mass / in_dtype(np.where(empty, 1, sums), mass))
+    rows = otherwise() if callable(otherwise) else otherwise
+    return in_dtype(amount * np.where(empty, rows, mass / in_dtype(np.where(empty, 1, sums), mass)), mass)
 
 
 def is_exact(*rows: Array) -> bool:
@@ -364,14 +393,12 @@ def entropy(p: RowsLike) -> Any:
 
 def _entropy(p: Array) -> Any:
     rows = as_float(p)
-    terms = log_positive(rows)
-    terms *= rows
-    return np.abs(total(terms))
+    return np.abs(inner(log_positive(rows), rows))
 
 
 def log_positive(values: Array) -> Array:
     """Natural logarithm with ln 0 replaced by a finite number, for use where a factor 0 multiplies it."""
-    return np.log(values) if smallest(values) > 0 else np.log(np.fmax(values, np.finfo(values.dtype).tiny))
+    return np.log(values) if smallest(values) > 0 else np.log(np.clip(values, np.finfo(values.dtype).tiny, np.inf))
 
 
 def as_float(rows: Array) -> Array:

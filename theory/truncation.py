@@ -48,7 +48,9 @@ class Truncation(abc.ABC):
         return mask
 
     def _allowed(self, rows: Array) -> Array:
-        mask = self.keep(rows) & (rows > 0)
+        mask = self.keep(rows)
+        if not probs.smallest(rows) > 0:
+            mask = mask & (rows > 0)
         empty = ~mask.any(axis=-1)
         if empty.any():
             first = np.asarray(rows.argmax(axis=-1))[..., None]
@@ -70,7 +72,9 @@ class Truncation(abc.ABC):
             Rows of probabilities, in the arithmetic of ``p``.
         """
         rows = probs.check_rows(p)
-        return probs.share_out(rows * probs.indicator(self.allowed(rows), rows), rows)  # A is never empty
+        kept = probs.indicator(self.allowed(rows), rows)
+        kept *= rows
+        return probs.share_out(kept, rows)  # A is never empty
 
     def __str__(self) -> str:
         return shortnames.write(self, self.name, ":")
@@ -80,7 +84,8 @@ def _reaches(value: Array, threshold: Any, slack: Any = 4) -> Array:
     """Compare value >= threshold with room for ``slack`` units of rounding, relative to the threshold."""
     if value.dtype == object:
         return np.asarray(value >= threshold, dtype=bool)
-    return np.asarray(value >= threshold * (1 - slack * float(np.finfo(value.dtype).eps)))
+    limit = threshold * (1 - slack * float(np.finfo(value.dtype).eps))
+    return np.asarray(value >= probs.in_dtype(np.asarray(limit), value))
 
 
 @final

@@ -134,6 +134,16 @@ class TokenVerifier(abc.ABC):
         probs.check_rows(p)
         return None
 
+    # --- what a family may write, where a formula gives it in fewer passes over the rows ---------------------------
+
+    def accepted(self, p: Array, q: Array) -> Array:
+        """Give q(x) a(x) for checked rows, the law of the draft and its being accepted; a new array."""
+        return np.asarray(q * self.acceptance(p, q))
+
+    def replaced(self, p: Array, q: Array, accepted: Array, rejected: Array) -> Array:
+        """Give R r(x) for checked rows, what `accepted` gave, and the rejected masses R of shape (..., 1); a new array."""
+        return np.asarray(rejected * self.residual(p, q))
+
     # --- what follows ---------------------------------------------------------------------------------------------
 
     def acceptance_rate(self, p: RowsLike, q: RowsLike) -> Any:
@@ -150,7 +160,7 @@ class TokenVerifier(abc.ABC):
             Probabilities.
         """
         p, q = probs.check_pair(p, q)
-        return probs.total(q * self.acceptance(p, q))
+        return probs.total(self.accepted(p, q))
 
     def induced(self, p: RowsLike, q: RowsLike) -> Array:
         """Give π(x) = q(x) a(x) + (1 - Σ q a) r(x), the law of the emitted token.
@@ -170,11 +180,11 @@ class TokenVerifier(abc.ABC):
     def law(self, p: RowsLike, q: RowsLike) -> Law:
         """Give the rates and the induced law together, for the cost of the law alone."""
         p, q = probs.check_pair(p, q)
-        accepted = q * self.acceptance(p, q)
+        accepted = self.accepted(p, q)
         rejected = np.asarray(probs.total(q - accepted, keepdims=True))
-        replaced = probs.in_dtype(rejected, q) * self.residual(p, q)
-        replaced += accepted
-        return Law(probs.total(accepted), rejected[..., 0][()], replaced)
+        induced = self.replaced(p, q, accepted, probs.in_dtype(rejected, q))
+        induced += accepted
+        return Law(probs.total(accepted), rejected[..., 0][()], induced)
 
     def verify(self, p: RowsLike, q: RowsLike, drafted: RowsLike, rng: np.random.Generator) -> Verified:
         """Verify drafted tokens, coin by coin.
@@ -221,6 +231,27 @@ class ExcessResidual(TokenVerifier):
         """Give norm((p - q)+)."""
         p, q = probs.check_pair(p, q)
         return probs.share_out(probs.excess(p, q), p)
+
+    def replaced(self, p: Array, q: Array, accepted: Array, rejected: Array) -> Array:
+        """Give R norm((p - q)+)."""
+        return probs.share_out(probs.excess(p, q), p, rejected)
+
+
+class Yielding(ExcessResidual):
+    """A rule that takes min(q, Y) of the draft for a Y(x), its yield: a = min(1, Y/q); write `yielded` only."""
+
+    @abc.abstractmethod
+    def yielded(self, p: Array, q: Array) -> Array:
+        """Give Y(x) for checked rows."""
+
+    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
+        """Give min(1, Y/q)."""
+        p, q = probs.check_pair(p, q)
+        return probs.acceptance_ratio(self.yielded(p, q), q)
+
+    def accepted(self, p: Array, q: Array) -> Array:
+        """Give min(q, Y)."""
+        return np.asarray(np.minimum(self.yielded(p, q), q))
 
 
 def check_drafted(drafted: RowsLike, p: Array, q: Array) -> Array:

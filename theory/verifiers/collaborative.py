@@ -18,7 +18,7 @@ from theory.verifiers import base
 
 @final
 @dataclass(frozen=True)
-class Lenience(base.ExcessResidual):
+class Lenience(base.Yielding):
     """Accept with min(1, p/(l q)), replace from norm((p - q)+): the draft up to a ceiling of p/l.
 
     Parameters
@@ -54,10 +54,9 @@ class Lenience(base.ExcessResidual):
         """Where lenience is 1."""
         return self.lenience == 1
 
-    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
-        """Give min(1, p/(l q))."""
-        p, q = probs.check_pair(p, q)
-        return probs.acceptance_ratio(ceiling(p, self.lenience), q)
+    def yielded(self, p: Array, q: Array) -> Array:
+        """Give p/l."""
+        return ceiling(p, self.lenience)
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Run strict verification with l q in the place of q in the comparison."""
@@ -67,7 +66,7 @@ class Lenience(base.ExcessResidual):
 
 @final
 @dataclass(frozen=True)
-class CoS(base.ExcessResidual):
+class CoS(base.Yielding):
     """Collaborative decoding via speculation, weighted ensemble: induced law λ p + (1 - λ) q.
 
     Parameters
@@ -103,10 +102,11 @@ class CoS(base.ExcessResidual):
         """Where all the weight is on the target."""
         return self.lam == 1
 
-    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
-        """Give min(1, m/q) with m = λ p + (1 - λ) q, that is 1 - λ (1 - min(1, p/q))."""
-        p, q = probs.check_pair(p, q)
-        return 1 - parameters.carry(self.lam, q) * (1 - probs.acceptance_ratio(p, q))
+    def yielded(self, p: Array, q: Array) -> Array:
+        """Give m = λ p + (1 - λ) q, as q - λ (q - p), which is q where p = q, rounded or not."""
+        m = q - p
+        m *= parameters.carry(self.lam, q)
+        return np.asarray(np.subtract(q, m, out=m))
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Verify strictly against the mixture."""

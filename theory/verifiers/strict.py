@@ -6,13 +6,13 @@ from typing import ClassVar, final
 import numpy as np
 
 from theory import probs
-from theory.probs import Array, RowsLike
+from theory.probs import Array
 from theory.verifiers import base
 
 
 @final
 @dataclass(frozen=True)
-class Strict(base.ExcessResidual):
+class Strict(base.Yielding):
     """Accept with min(1, p/q), replace from norm((p - q)+): induced law p (Leviathan et al., arXiv 2211.17192, Alg. 1).
 
     Notes
@@ -39,10 +39,13 @@ class Strict(base.ExcessResidual):
         """Always."""
         return True
 
-    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
-        """Give min(1, p/q)."""
-        p, q = probs.check_pair(p, q)
-        return probs.acceptance_ratio(p, q)
+    def yielded(self, p: Array, q: Array) -> Array:
+        """Give p."""
+        return p
+
+    def replaced(self, p: Array, q: Array, accepted: Array, rejected: Array) -> Array:
+        """Give R norm((p - q)+): what the target has above the accepted min(p, q)."""
+        return probs.share_out(p - accepted, p, rejected)
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Run Algorithm 1: reject where u > p/q; resample from norm(max(0, p - q))."""

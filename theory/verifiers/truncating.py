@@ -29,6 +29,9 @@ from theory.parameters import Number
 from theory.probs import Array, RowsLike
 from theory.truncation import Eta, MinP, Truncation
 from theory.verifiers import base
+from theory.verifiers.strict import Strict
+
+STRICT = Strict()
 
 REDRAFT_ROUNDS = 8
 """Literal redrafts before the rest are drawn from the law that redrafting has."""
@@ -36,7 +39,7 @@ REDRAFT_ROUNDS = 8
 
 def _redraft(p: Array, q: Array, allowed: Array) -> Array:
     # Where the draft has nothing on A (one-hot drafts do that), redrafting would never end: p on A.
-    return probs.share_out(q * allowed, _truncated(p, q, allowed))
+    return probs.share_out(q * allowed, lambda: _truncated(p, q, allowed))
 
 
 def _target(p: Array, q: Array, allowed: Array) -> Array:
@@ -91,10 +94,16 @@ class Gate(base.TokenVerifier):
         p, q = probs.check_pair(p, q)
         return FALLBACKS[self.fallback](p, q, self._kept(p))
 
+    def replaced(self, p: Array, q: Array, accepted: Array, rejected: Array) -> Array:
+        """Give R r(x); what is redrafted until it is accepted has the law of what is accepted."""
+        if self.fallback != "redraft":
+            return super().replaced(p, q, accepted, rejected)
+        return probs.share_out(accepted.copy(), lambda: self.baseline(p), rejected)
+
     def _kept(self, p: Array) -> Array:
         return probs.indicator(self.gate().allowed(p), p)
 
-    def baseline(self, p: RowsLike) -> Array | None:
+    def baseline(self, p: RowsLike) -> Array:
         """Give the truncated target p 1_A / p(A), the paper's true baseline."""
         return self.gate().truncate(p)
 
@@ -298,13 +307,20 @@ class TruncationSampling(base.TokenVerifier):
     def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, p_Θ/q)."""
         p, q = probs.check_pair(p, q)
-        return probs.acceptance_ratio(self.truncation.truncate(p), q)
+        return STRICT.acceptance(self._truncated(p), q)
 
     def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give norm((p_Θ - q)+)."""
         p, q = probs.check_pair(p, q)
-        truncated = self.truncation.truncate(p)
-        return probs.share_out(probs.excess(truncated, q), truncated)
+        return STRICT.residual(self._truncated(p), q)
+
+    def law(self, p: RowsLike, q: RowsLike) -> base.Law:
+        """Truncate once, then give the law of strict verification."""
+        p, q = probs.check_pair(p, q)
+        return STRICT.law(self._truncated(p), q)
+
+    def _truncated(self, p: Array) -> Array:
+        return probs.trust(self.truncation.truncate(p))
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Truncate, then verify strictly."""

@@ -1,17 +1,15 @@
-"""Monte Carlo estimates of what `theory.exact` computes, by running the rule's procedure and never its closed form.
+"""Single tokens by running `TokenVerifier.verify`.
 
-Each function takes the number of draws and a generator, and returns an `Estimate`. Setting up a pair of rows costs O(V)
-once; each draw then costs the same for every vocabulary.
+Setting up a pair of rows costs O(V) once; each draw then costs the same for every vocabulary.
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.progress import Progress
 
 from theory import parameters, probs
+from theory.monte_carlo.estimate import Estimate, binomial, progress
 from theory.probs import Array, RowsLike
 from theory.verifiers import TokenVerifier, Verified
 
@@ -20,17 +18,6 @@ BATCH = 1 << 19
 
 LONG = 1 << 24
 """Draws from which on a run shows its progress."""
-
-
-class Estimate(NamedTuple):
-    """A Monte Carlo estimate; array-valued where the quantity is."""
-
-    value: Any
-    """The estimate."""
-    stderr: Any
-    """Its standard error, estimated from the same draws."""
-    n: int
-    """Draws for each pair of rows."""
 
 
 def acceptance_rate(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np.random.Generator) -> Estimate:
@@ -121,47 +108,42 @@ def total_variation(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, r
 # --- one pair of rows -----------------------------------------------------------------------------------------------
 
 
-def _batches(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, progress: Any) -> Iterator[Verified]:
+def _batches(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, advance: Any) -> Iterator[Verified]:
     draft = probs.InverseCDF(q)
     for start in range(0, n, BATCH):
         drafted = draft.draw(rng, min(BATCH, n - start))
         yield verifier.verify(p, q, drafted, rng)
-        progress(drafted.size)
+        advance(drafted.size)
 
 
-def _accepted(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, progress: Any) -> tuple[Any, Any]:
-    count = sum(int(batch.accepted.sum()) for batch in _batches(verifier, p, q, n, rng, progress))
-    return _binomial(np.float64(count), n)
+def _accepted(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, advance: Any) -> tuple[Any, Any]:
+    count = sum(int(batch.accepted.sum()) for batch in _batches(verifier, p, q, n, rng, advance))
+    return binomial(np.float64(count), n)
 
 
-def _counts(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, progress: Any) -> Array:
+def _counts(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, advance: Any) -> Array:
     counts = np.zeros(p.shape[-1], dtype=np.int64)
-    for batch in _batches(verifier, p, q, n, rng, progress):
+    for batch in _batches(verifier, p, q, n, rng, advance):
         counts += np.bincount(batch.token, minlength=counts.size)
     return counts
 
 
-def _shares(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, progress: Any) -> tuple[Any, Any]:
-    return _binomial(_counts(verifier, p, q, n, rng, progress), n)
+def _shares(verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, advance: Any) -> tuple[Any, Any]:
+    return binomial(_counts(verifier, p, q, n, rng, advance), n)
 
 
 def _cross_fitted_tv(
-    verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, progress: Any
+    verifier: TokenVerifier, p: Array, q: Array, n: int, rng: np.random.Generator, advance: Any
 ) -> tuple[Any, Any]:
     sizes = (n // 2, n - n // 2)
-    halves = [_counts(verifier, p, q, size, rng, progress) / size for size in sizes]
+    halves = [_counts(verifier, p, q, size, rng, advance) / size for size in sizes]
     values, errors = [], []
     for chooser, judge, size in ((0, 1, sizes[1]), (1, 0, sizes[0])):
         chosen = halves[chooser] > p
         share = halves[judge][chosen].sum()
         values.append(share - p[chosen].sum(dtype=np.float64))
-        errors.append(_binomial(share * size, size)[1])
+        errors.append(binomial(share * size, size)[1])
     return np.mean(values), np.mean(errors)
-
-
-def _binomial(counts: Any, n: int) -> tuple[Any, Any]:
-    share = counts / n
-    return share, np.sqrt(share * (1 - share) / n)
 
 
 # --- many pairs of rows ---------------------------------------------------------------------------------------------
@@ -174,7 +156,7 @@ def _per_pair(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np
     shape = np.broadcast_shapes(p.shape, q.shape)
     p, q = np.broadcast_to(p, shape), np.broadcast_to(q, shape)
     pairs = list(np.ndindex(shape[:-1]))
-    with Progress(console=Console(stderr=True), transient=True, disable=n * len(pairs) < LONG) as bar:
+    with progress(hidden=n * len(pairs) < LONG) as bar:
         task = bar.add_task(f"{verifier}: {n:,} draws for each of {len(pairs):,} pairs", total=n * len(pairs))
         results = [estimate(verifier, p[pair], q[pair], n, rng, lambda done: bar.advance(task, done)) for pair in pairs]
     value, stderr = (np.array(column).reshape(shape[:-1] + np.shape(column[0]))[()] for column in zip(*results, strict=True))

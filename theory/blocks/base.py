@@ -1,0 +1,165 @@
+"""The contract of block verification: given one drafted path, how many tokens are kept, and what is drawn next."""
+
+import abc
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from theory import probs, shortnames
+from theory.probs import Array, RowsLike
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """Drafted tokens and the rows along them; one path, or many paths over shared rows.
+
+    Parameters
+    ----------
+    p : array_like, shape (gamma + 1, V), or (contexts, V) where ``at`` is given
+        Rows of the target before each drafted token, and after the last one.
+    q : array_like, shape (gamma, V) or (gamma + 1, V), or (contexts, V) where ``at`` is given
+        Rows of the draft before each drafted token. The row after the last one is needed by a relaxed bonus only.
+    tokens : array_like of int, shape (gamma,), or (paths, gamma)
+        The drafted tokens.
+    at : array_like of int, shape (paths, gamma + 1), optional
+        Which row each position of each path has, where paths do not all have row i at position i. With it, many paths
+        through few contexts cost memory for the contexts only.
+
+    Raises
+    ------
+    ValueError
+        Where rows, tokens or ``at`` do not fit each other.
+
+    Examples
+    --------
+    >>> draft = Draft(p=[[0.5, 0.5], [0.5, 0.5]], q=[[0.25, 0.75]], tokens=[1])
+    >>> draft.gamma, draft.size
+    (1, 2)
+    """
+
+    p: RowsLike
+    q: RowsLike
+    tokens: Any
+    at: Any = None
+
+    def __post_init__(self) -> None:
+        p, q = probs.check_rows(self.p, "p"), probs.check_rows(self.q, "q")
+        tokens = np.asarray(self.tokens)
+        if tokens.dtype.kind not in "iu" or tokens.ndim not in (1, 2) or tokens.shape[-1] == 0:
+            raise ValueError(
+                f"tokens has shape {tokens.shape} and dtype {tokens.dtype}: whole numbers, (gamma,) or (paths, gamma)"
+            )
+        gamma, size = tokens.shape[-1], p.shape[-1]
+        if p.ndim != 2 or q.ndim != 2 or q.shape[-1] != size or probs.is_exact(p) != probs.is_exact(q):
+            raise ValueError(f"p has shape {p.shape} and q {q.shape}: both are rows over one vocabulary, in one arithmetic")
+        if tokens.size and not 0 <= tokens.min() <= tokens.max() < size:
+            raise ValueError(f"tokens reach from {tokens.min()} to {tokens.max()}: they are in 0..{size - 1}")
+        if self.at is None:
+            if len(p) != gamma + 1 or len(q) not in (gamma, gamma + 1):
+                raise ValueError(f"p has {len(p)} rows and q {len(q)}: {gamma} drafted tokens need {gamma + 1} and {gamma}")
+            at = np.broadcast_to(np.arange(gamma + 1), (*tokens.shape[:-1], gamma + 1))
+        else:
+            at = np.asarray(self.at)
+            if at.shape != (*tokens.shape[:-1], gamma + 1) or len(p) != len(q):
+                raise ValueError(f"at has shape {at.shape}: {tokens.shape} tokens need {(*tokens.shape[:-1], gamma + 1)}")
+            if at.size and not 0 <= at.min() <= at.max() < len(p):
+                raise ValueError(f"at reaches from {at.min()} to {at.max()}: there are {len(p)} rows")
+        for name, value in (("p", p), ("q", q), ("tokens", tokens.astype(np.intp)), ("at", at.astype(np.intp))):
+            object.__setattr__(self, name, value)
+
+    @property
+    def gamma(self) -> int:
+        """Drafted tokens in a path."""
+        return int(self.tokens.shape[-1])
+
+    @property
+    def size(self) -> int:
+        """Tokens in the vocabulary."""
+        return int(np.shape(self.p)[-1])
+
+    def path(self) -> tuple[list[Array], list[Array], list[int]]:
+        """Give target rows, draft rows and tokens of a single path, position by position."""
+        if self.tokens.ndim != 1:
+            raise ValueError(f"tokens has shape {self.tokens.shape}: the law is given for one path at a time")
+        p, q = np.asarray(self.p), np.asarray(self.q)
+        rows = [probs.check_rows(p[i]) for i in self.at]
+        drafts = [probs.check_rows(q[i], "q") for i in self.at if i < len(q)]
+        return rows, drafts, [int(token) for token in self.tokens]
+
+
+class Outcome(NamedTuple):
+    """One branch of what verification may do with a drafted path."""
+
+    probability: Any
+    """Of this branch, given the path."""
+    kept: int
+    """Drafted tokens kept, 0..gamma."""
+    next_probs: Array | None
+    """Law of the token drawn after them; None where the block ends without one."""
+
+
+class BlockVerified(NamedTuple):
+    """What verification did with drafted paths."""
+
+    kept: Array
+    """Drafted tokens kept of each path."""
+    token: Array
+    """The token drawn after them; -1 where there is none."""
+
+
+class BlockVerifier(abc.ABC):
+    """A rule for a whole drafted path. Subclasses are frozen dataclasses whose fields are the hyper-parameters."""
+
+    name: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
+    claim: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+
+    @abc.abstractmethod
+    def outcomes(self, draft: Draft) -> tuple[Outcome, ...]:
+        """Give the law of what happens to one drafted path; the probabilities sum to 1."""
+
+    def verify(self, draft: Draft, rng: np.random.Generator) -> BlockVerified:
+        """Verify drafted paths coin by coin.
+
+        This default draws from `outcomes`, path by path; the rules of this package run their published procedure
+        on all paths at once.
+
+        Parameters
+        ----------
+        draft : Draft
+            One path or many.
+        rng : numpy.random.Generator
+            The source of randomness.
+
+        Returns
+        -------
+        BlockVerified
+            ``kept`` and ``token``, of shape () or (paths,).
+        """
+        paths = draft.tokens.reshape(-1, draft.gamma)
+        rows = draft.at.reshape(-1, draft.gamma + 1)
+        kept, token = np.empty(len(paths), dtype=np.intp), np.empty(len(paths), dtype=np.intp)
+        for i, (tokens, at) in enumerate(zip(paths, rows, strict=True)):
+            branches = self.outcomes(
+                Draft(np.asarray(draft.p)[at], np.asarray(draft.q)[at[at < len(np.asarray(draft.q))]], tokens)
+            )
+            weights = np.array([float(branch.probability) for branch in branches])
+            branch = branches[int(probs.InverseCDF(weights).draw(rng))]
+            kept[i] = branch.kept
+            token[i] = -1 if branch.next_probs is None else probs.InverseCDF(branch.next_probs).draw(rng)
+        return BlockVerified(kept.reshape(draft.tokens.shape[:-1]), token.reshape(draft.tokens.shape[:-1]))
+
+    @property
+    def lossless(self) -> bool:
+        """Whether these parameters make the emitted text follow the target's law, for every pair."""
+        return False
+
+    def __str__(self) -> str:
+        return shortnames.write(self, self.name) if self.name else repr(self)
+
+
+def merge(outcomes: list[Outcome]) -> tuple[Outcome, ...]:
+    """Leave out branches of probability 0."""
+    return tuple(outcome for outcome in outcomes if outcome.probability != 0)

@@ -1,0 +1,252 @@
+"""A synthetic reasoning task whose Pass@1 is an exact number, under any source of text.
+
+A problem is a fixed plan of steps, one token each if all goes well. Most steps are *routine*: two wordings will do. Some are
+*decisive*: right in two wordings, or wrong in a tempting way, or wrong in a way that nobody would pick but a sampler sometimes
+does. A wrong token is a *slip*: the next token either notices it, and the text goes on with the next step, or does not, and the
+problem is lost. See `ReasoningChain`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+
+from theory import parameters, probs, sequences
+from theory.models import Context, Model, Pair
+from theory.parameters import Number
+from theory.probs import Array
+from theory.sequences import PairState, Source
+
+
+class Token(IntEnum):
+    """The vocabulary. What a token means depends on the step."""
+
+    USUAL = 0
+    """The usual wording; right at a decisive step; after a slip, the correction."""
+    VARIANT = 1
+    """Another wording, as good; after a slip, no correction."""
+    TEMPTING = 2
+    """At a decisive step the wrong turn that looks right; after a slip, going on as if nothing had happened."""
+    ABSURD = 3
+    """What neither model would defend: a slip wherever it stands."""
+
+
+class Track(IntEnum):
+    """How the text stands to the plan."""
+
+    ON = 0
+    """Every slip so far was noticed. With no step left: solved."""
+    SLIPPED = 1
+    """The last token was a slip."""
+    LOST = 2
+    """A slip went unnoticed: never solved."""
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Reasoner(Model):
+    """A model that works on one problem: a row for each kind of step. Contexts are read by a small automaton.
+
+    Parameters
+    ----------
+    plan : sequence of bool
+        The steps in order, whether each is decisive.
+    routine, decisive, slipped : ndarray, shape (4,)
+        Rows on track at a step of that kind, and after a slip. When the problem is over the text goes on with ``USUAL``.
+    """
+
+    plan: Sequence[bool]
+    routine: Array
+    decisive: Array
+    slipped: Array
+
+    @property
+    def size(self) -> int:
+        """Tokens in the vocabulary."""
+        return len(Token)
+
+    def state(self, context: Context) -> Context:
+        """Give (steps done, track), reading at most as many tokens as the problem has."""
+        done, track = 0, Track.ON
+        for token in context:
+            if track is Track.SLIPPED:
+                track = Track.ON if token == Token.USUAL else Track.LOST
+            elif done == len(self.plan):
+                break
+            else:
+                wrong = token == Token.ABSURD or (token == Token.TEMPTING and self.plan[done])
+                done, track = done + 1, Track.SLIPPED if wrong else Track.ON
+            if track is Track.LOST:
+                done = len(self.plan)
+                break
+        return done, int(track)
+
+    def row(self, context: Context) -> Array:
+        """Give the row of the step that comes next."""
+        done, track = self.state(context)
+        if track == Track.SLIPPED:
+            return self.slipped
+        if done == len(self.plan):
+            return self._over
+        return self.decisive if self.plan[done] else self.routine
+
+    @cached_property
+    def _over(self) -> Array:
+        return probs.check_rows(probs.indicator(np.arange(self.size) == Token.USUAL, self.routine))
+
+
+@final
+@dataclass(frozen=True)
+class ReasoningChain:
+    """A problem: ``opening`` routine steps, then ``difficulty`` times ``routine`` routine steps and a decisive one.
+
+    Parameters
+    ----------
+    difficulty : int
+        Decisive steps, at least 0.
+    opening : int
+        Routine steps before everything else: the problem is restated.
+    routine : int
+        Routine steps before each decisive one.
+    skill : float or Fraction
+        The target's probability of a right token at a decisive step, half of it on each of two wordings.
+    temptation : float or Fraction
+        The target's probability of the tempting wrong token there. The rest, 1 - skill - temptation, is on the absurd one.
+        With p_base skill/2 <= temptation, min-p keeps the tempting token; with an absurd one rarer than that it removes that.
+    variety : float or Fraction
+        The target's probability of the other wording at a routine step, which does no harm.
+    noise : float or Fraction
+        The target's probability of the absurd token at a routine step.
+    recovery : float or Fraction
+        Either model's probability that a slip is noticed by the next token; if not, the problem is lost.
+    routine_tv : float or Fraction
+        TV(p, q) at a routine step: the draft takes that much from the usual wording to the other one.
+    overconfidence : float or Fraction
+        The *draft's* probability of the tempting token at a decisive step; above ``temptation``, it is bolder than the target. Its
+        absurd token is as rare as the target's, the rest is split between the right wordings, so that TV(p, q) there is
+        |overconfidence - temptation|.
+    exact : bool
+        Whether rows hold Fractions, so that every result does, or floats.
+
+    Raises
+    ------
+    ValueError
+        For a parameter out of its range, with the range.
+
+    Notes
+    -----
+    Plain sampling solves a problem with probability (1 - (1 - ρ) n_r)^... in closed form: with n = difficulty, m = opening + n
+    routine, s_r and s_d the chances of a slip at a routine and at a decisive step, and r the recovery,
+    Pass@1 = (1 - s_r (1 - r))^m (1 - s_d (1 - r))^n. The target has s_r = noise and s_d = 1 - skill; the draft noise and
+    1 - skill - temptation + overconfidence; the target truncated to usual, variant and tempting tokens 0 and
+    temptation/(skill + temptation). A decoder whose bonus comes from p has no such form: it mixes laws by place in the block.
+
+    Why a truncation-based verifier loses more on hard problems: it cuts noise, at every step, as the truncated target does; but at
+    a decisive step it takes the draft's odds of the tempting token, which is allowed, for the target's. With few decisive steps the
+    first outweighs the second in comparison with the full target, and hides it.
+
+    Examples
+    --------
+    >>> from theory.blocks import Tokenwise
+    >>> from theory.sequences import Decoder, Plain
+    >>> from theory.truncation import MinP
+    >>> from theory.verifiers import SpecCascade
+    >>> problem, half = ReasoningChain(difficulty=4), Fraction(1, 2)
+    >>> cascade = Decoder(Tokenwise(SpecCascade(half)), gamma=4)
+    >>> sources = Plain(truncation=MinP(half)), Plain(), cascade, Plain("draft")
+    >>> [round(float(problem.pass_1(source)), 4) for source in sources]
+    []
+    """
+
+    difficulty: int
+    opening: int = 8
+    routine: int = 2
+    skill: Number = Fraction(38, 50)
+    temptation: Number = Fraction(11, 50)
+    variety: Number = Fraction(2, 5)
+    noise: Number = Fraction(1, 200)
+    recovery: Number = Fraction(3, 5)
+    routine_tv: Number = Fraction(1, 20)
+    overconfidence: Number = Fraction(13, 50)
+    exact: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("difficulty", "opening", "routine"):
+            parameters.check_count(name, getattr(self, name), 0)
+        for name in ("skill", "temptation", "variety", "noise", "recovery", "routine_tv", "overconfidence"):
+            parameters.check(name, getattr(self, name), "[0, 1]")
+        for names, most in (
+            (("skill", "temptation"), 1),
+            (("variety", "noise", "routine_tv"), 1),
+            (("overconfidence",), self.skill + self.temptation),
+        ):
+            total = sum(getattr(self, name) for name in names)
+            if total > most:
+                allowed = "1" if most == 1 else f"skill + temptation = {most}"
+                raise ValueError(f"{' + '.join(names)} = {total}: must be at most {allowed}")
+        if not self.steps:
+            raise ValueError(f"opening = {self.opening} and difficulty = {self.difficulty}: a problem has at least one step")
+
+    @property
+    def steps(self) -> int:
+        """Steps of the problem, tokens of a text without slips."""
+        return self.opening + self.difficulty * (self.routine + 1)
+
+    @property
+    def longest(self) -> int:
+        """Tokens after which every text has solved the problem or lost it: a slip and its correction at each step."""
+        return 2 * self.steps
+
+    @property
+    def plan(self) -> tuple[bool, ...]:
+        """The steps, whether each is decisive."""
+        return (False,) * self.opening + ((False,) * self.routine + (True,)) * self.difficulty
+
+    @cached_property
+    def pair(self) -> Pair:
+        """The target and the draft."""
+        like = np.array([Fraction(1) if self.exact else 1.0])
+        names = ("skill", "temptation", "variety", "noise", "recovery", "routine_tv", "overconfidence")
+        skill, temptation, variety, noise, recovery, apart, bold = (parameters.carry(getattr(self, name), like) for name in names)
+        usual, absurd = 1 - variety - noise, 1 - skill - temptation
+        right = skill + temptation - bold
+        slipped = [recovery, 0, 1 - recovery, 0]
+        target = [usual, variety, 0, noise], [skill / 2, skill / 2, temptation, absurd], slipped
+        draft = [usual - apart, variety + apart, 0, noise], [right / 2, right / 2, bold, absurd], slipped
+        return Pair(*(Reasoner(self.plan, *(self._row(row, like) for row in rows)) for rows in (target, draft)))
+
+    def _row(self, row: list[Any], like: Array) -> Array:
+        return probs.check_rows(np.array([like[0] * entry for entry in row], dtype=like.dtype), "row")
+
+    def solved(self, state: PairState) -> bool:
+        """Whether a state of the pair is that of a solved problem."""
+        return state[0] == (self.steps, Track.ON)
+
+    def pass_1(self, source: Source) -> Any:
+        """Pass@1: the probability that a source of text solves the problem.
+
+        Parameters
+        ----------
+        source : Plain or Decoder
+            Such as ``Plain()``, ``Plain("draft")``, ``Plain(truncation=MinP(0.5))`` or ``Decoder(Tokenwise(Lenience(0.4)), 10)``.
+
+        Returns
+        -------
+        float or Fraction
+            A probability, without sampling or rounding on Fractions.
+
+        Examples
+        --------
+        >>> from theory.sequences import Plain
+        >>> ReasoningChain(difficulty=1, opening=0, routine=0, recovery=0).pass_1(Plain())
+        Fraction(19, 25)
+        """
+        return sequences.reach_probability(source, self.pair, self.solved, self.longest)
+
+    def pass_at_k(self, source: Source, k: int) -> Any:
+        """Pass@k of this one problem, 1 - (1 - Pass@1)^k; for many problems give their Pass@1 to `theory.sequences.pass_at_k`."""
+        return sequences.pass_at_k(self.pass_1(source), k)
