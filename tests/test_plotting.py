@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import theory
-from theory import plotting
+from theory import compare_blocks, plotting
 from theory.verifiers import RULES
 
 P, Q = [0.4, 0.3, 0.2, 0.1], [0.2, 0.25, 0.25, 0.3]
@@ -73,3 +73,19 @@ def test_a_new_axes_is_made_where_none_is_given_and_nothing_is_shown(monkeypatch
     plt.close(axes.figure)
     axes = plotting.plot_tradeoff(theory.compare([theory.Strict()], P, Q))
     plt.close(axes.figure)
+
+
+def test_block_plots_draw_the_tables(axes):
+    rules = [theory.Tokenwise(theory.Strict()), theory.BlockVerification()]
+    laws = compare_blocks.length_laws(rules, P, Q, 3)
+    assert plotting.plot_lengths(laws, axes) is axes
+    bars = [patch.get_height() for container in axes.containers for patch in container]
+    np.testing.assert_allclose(bars, laws["probability"])
+    axes.clear()
+    gains = compare_blocks.efficiencies(rules, P, Q, range(1, 5), cost=0.1)
+    plotting.plot_block_efficiency(gains, "speedup", axes)
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert list(lines) == ["tokenwise:strict", "block"]
+    np.testing.assert_array_equal(lines["block"].get_ydata(), gains.loc[gains["rule"] == "block", "speedup"])
+    with pytest.raises(ValueError, match="no column 'cost'"):
+        plotting.plot_block_efficiency(gains, "cost", axes)

@@ -28,10 +28,15 @@ def test_the_example_prints_what_its_comments_say():
     assert "spec-cascade:0.5" in printed
 
 
-def test_the_verifier_of_ones_own_is_falsified():
+def test_the_blocks_print_what_their_comments_say():
     printed = run(BLOCKS[1])
+    assert re.search(r"tokenwise:strict 10/9\nblock 11/9\nTrue\n\d\.\d+", printed)
+
+
+def test_the_verifier_of_ones_own_is_falsified():
+    printed = run(BLOCKS[2])
     assert "Mine() does not induce the target." in printed
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 3
 
 
 def test_every_command_exists():

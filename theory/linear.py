@@ -97,4 +97,4 @@ def stationary(transition: Array, start: int = 0) -> Array:
     right[-1] = chain[0].sum() ** 0
     law = np.zeros_like(transition[0]) if chain.dtype != object else 0 * transition[0]
     law[members] = solve(system, right)
-    return law
+    return np.asarray(law)

@@ -99,6 +99,9 @@ class Reasoner(Model):
         return probs.check_rows(probs.indicator(np.arange(self.size) == Token.USUAL, self.routine))
 
 
+_NUMBERS = ("skill", "temptation", "variety", "noise", "recovery", "routine_tv", "overconfidence")
+
+
 @final
 @dataclass(frozen=True)
 class ReasoningChain:
@@ -130,7 +133,8 @@ class ReasoningChain:
         absurd token is as rare as the target's, the rest is split between the right wordings, so that TV(p, q) there is
         |overconfidence - temptation|.
     exact : bool
-        Whether rows hold Fractions, so that every result does, or floats.
+        Whether rows hold Fractions, so that every result does, or floats. A float beside exact rows stands for the binary number
+        that it is: write ``Fraction(9, 10)``.
 
     Raises
     ------
@@ -139,9 +143,8 @@ class ReasoningChain:
 
     Notes
     -----
-    Plain sampling solves a problem with probability (1 - (1 - ρ) n_r)^... in closed form: with n = difficulty, m = opening + n
-    routine, s_r and s_d the chances of a slip at a routine and at a decisive step, and r the recovery,
-    Pass@1 = (1 - s_r (1 - r))^m (1 - s_d (1 - r))^n. The target has s_r = noise and s_d = 1 - skill; the draft noise and
+    Plain sampling has a closed form: with n = difficulty, m = opening + n routine, s_r and s_d the chances of a slip at a routine
+    and at a decisive step, and r the recovery, Pass@1 = (1 - s_r (1 - r))^m (1 - s_d (1 - r))^n. The target has s_r = noise and s_d = 1 - skill; the draft noise and
     1 - skill - temptation + overconfidence; the target truncated to usual, variant and tempting tokens 0 and
     temptation/(skill + temptation). A decoder whose bonus comes from p has no such form: it mixes laws by place in the block.
 
@@ -159,7 +162,7 @@ class ReasoningChain:
     >>> cascade = Decoder(Tokenwise(SpecCascade(half)), gamma=4)
     >>> sources = Plain(truncation=MinP(half)), Plain(), cascade, Plain("draft")
     >>> [round(float(problem.pass_1(source)), 4) for source in sources]
-    []
+    [0.6864, 0.6468, 0.6396, 0.6022]
     """
 
     difficulty: int
@@ -177,17 +180,18 @@ class ReasoningChain:
     def __post_init__(self) -> None:
         for name in ("difficulty", "opening", "routine"):
             parameters.check_count(name, getattr(self, name), 0)
-        for name in ("skill", "temptation", "variety", "noise", "recovery", "routine_tv", "overconfidence"):
+        for name in _NUMBERS:
             parameters.check(name, getattr(self, name), "[0, 1]")
-        for names, most in (
-            (("skill", "temptation"), 1),
-            (("variety", "noise", "routine_tv"), 1),
-            (("overconfidence",), self.skill + self.temptation),
+        number = self._numbers
+        for names, most, allowed in (
+            (("skill", "temptation"), 1, "1"),
+            (("variety", "noise", "routine_tv"), 1, "1"),
+            (("overconfidence",), number["skill"] + number["temptation"], "skill + temptation"),
         ):
-            total = sum(getattr(self, name) for name in names)
-            if total > most:
-                allowed = "1" if most == 1 else f"skill + temptation = {most}"
-                raise ValueError(f"{' + '.join(names)} = {total}: must be at most {allowed}")
+            together = sum(number[name] for name in names)
+            if together > most:
+                more = "" if allowed == "1" else f" = {most}"
+                raise ValueError(f"{' + '.join(names)} = {together}: must be at most {allowed}{more}")
         if not self.steps:
             raise ValueError(f"opening = {self.opening} and difficulty = {self.difficulty}: a problem has at least one step")
 
@@ -209,18 +213,34 @@ class ReasoningChain:
     @cached_property
     def pair(self) -> Pair:
         """The target and the draft."""
-        like = np.array([Fraction(1) if self.exact else 1.0])
-        names = ("skill", "temptation", "variety", "noise", "recovery", "routine_tv", "overconfidence")
-        skill, temptation, variety, noise, recovery, apart, bold = (parameters.carry(getattr(self, name), like) for name in names)
-        usual, absurd = 1 - variety - noise, 1 - skill - temptation
-        right = skill + temptation - bold
-        slipped = [recovery, 0, 1 - recovery, 0]
-        target = [usual, variety, 0, noise], [skill / 2, skill / 2, temptation, absurd], slipped
-        draft = [usual - apart, variety + apart, 0, noise], [right / 2, right / 2, bold, absurd], slipped
-        return Pair(*(Reasoner(self.plan, *(self._row(row, like) for row in rows)) for rows in (target, draft)))
+        n = self._numbers
+        known = n["skill"] + n["temptation"]
+        usual, right = 1 - (n["variety"] + n["noise"]), known - n["overconfidence"]
+        drafted = 1 - (n["variety"] + n["noise"] + n["routine_tv"])
+        slipped = [n["recovery"], 0, 1 - n["recovery"], 0]
+        target = (
+            [usual, n["variety"], 0, n["noise"]],
+            [n["skill"] / 2, n["skill"] / 2, n["temptation"], 1 - known],
+            slipped,
+        )
+        draft = (
+            [drafted, n["variety"] + n["routine_tv"], 0, n["noise"]],
+            [right / 2, right / 2, n["overconfidence"], 1 - known],
+            slipped,
+        )
+        return Pair(*(Reasoner(self.plan, *map(self._row, rows)) for rows in (target, draft)))
 
-    def _row(self, row: list[Any], like: Array) -> Array:
-        return probs.check_rows(np.array([like[0] * entry for entry in row], dtype=like.dtype), "row")
+    @cached_property
+    def _numbers(self) -> dict[str, Any]:
+        """The parameters in the arithmetic of the rows."""
+        return {name: parameters.carry(getattr(self, name), self._one) for name in _NUMBERS}
+
+    @property
+    def _one(self) -> Array:
+        return np.array([Fraction(1) if self.exact else 1.0])
+
+    def _row(self, row: list[Any]) -> Array:
+        return probs.check_rows(np.array([entry * self._one[0] for entry in row], dtype=self._one.dtype), "row")
 
     def solved(self, state: PairState) -> bool:
         """Whether a state of the pair is that of a solved problem."""

@@ -12,6 +12,7 @@ Where the law of the next token depends on the state alone (a lossless rule, a r
 believe, and KL is exact at any length. On Fractions TV, state laws and reach probabilities are exact; KL is a float.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
@@ -37,6 +38,8 @@ DIGITS = 12
 
 SAME = 1e-12
 """Float laws that differ by no more than this are one law."""
+
+_WIDEST = 2.0**10  # wider than any logarithm of a float's ratio
 
 PairState = tuple[Context, Context]
 """What the target and what the draft depend on, as `Pair.state` gives it."""
@@ -336,11 +339,12 @@ def distortion(
     >>> from theory.verifiers import Lenience
     >>> golden = iid([F(4, 10), F(3, 10), F(2, 10), F(1, 10)], [F(4, 20), F(5, 20), F(5, 20), F(6, 20)])
     >>> found = distortion(Decoder(Tokenwise(Lenience(F(1, 2))), gamma=2), golden, length=3)
-    >>> found.tv, round(float(found.kl), 6)
+    >>> found.tv, round(found.kl, 6)
     (Fraction(419, 2000), 0.13644)
     """
     last = distortions(source, pair, length, reference, context, budget).iloc[-1]
-    return Distortion(**{field.name: last[field.name] for field in fields(Distortion)})
+    kl = (float(last[name]) for name in ("kl", "kl_low", "kl_high"))
+    return Distortion(length, *kl, last["tv"], last["tv_low"], last["tv_high"])
 
 
 def distortions(
@@ -396,7 +400,7 @@ def distortions(
     >>> decoder = Decoder(Tokenwise(Lenience(0.5)), gamma=2)
     >>> table = distortions(decoder, iid([0.4, 0.3, 0.2, 0.1], [0.2, 0.25, 0.25, 0.3]), length=30, budget=64)
     >>> table[["kl", "kl_low", "kl_high"]].iloc[[1, 29]].round(4).to_numpy().tolist()
-    []
+    [[0.1322, 0.1322, 0.1322], [nan, 1.104, 1.3579]]
     """
     parameters.check_count("length", length)
     parameters.check_count("budget", budget)
@@ -452,24 +456,23 @@ def _bounds(chain: HiddenChain, rows: Array, length: int) -> Iterator[tuple[Any,
     target = HiddenChain(chain.states, 0, 0 * rows[:, None], rows[:, None])
     law, together, other = _start(chain), _start(chain), _start(target)
     one = law[0, 0]
-    drift, added, kept, ceiling = 0 * one, 0 * one, one, one
+    drift, added, kept, under, ceiling = 0 * one, 0 * one, one, one, 0.0
     for _ in range(length):
         some = law > 0
         added = added + (law * apart).sum()
         kept = kept * (1 - apart[some].max())
-        ceiling = ceiling * max(over[some].max(), one)
+        most = max(over[some].max(), one)
+        under, ceiling = (0 * one if most == np.inf else under / most), ceiling + _log(most)
         law, together, other = _step(chain, law), _step(coupled, together), _step(target, other)
         drift = max(drift, np.abs(law.sum(axis=1) - other[:, 0]).sum() / 2)
-        under = 0 * one if ceiling == np.inf else one / ceiling
-        yield drift, added, 1 - kept, 1 - together.sum(), 1 - under, _log(ceiling)
+        yield drift, added, 1 - kept, 1 - together.sum(), 1 - under, ceiling
 
 
 def _log(value: Any) -> float:
-    """Natural logarithm of a positive number; of a Fraction also beyond the range of floats."""
-    if not isinstance(value, Fraction):
-        return float(np.log(value))
-    shift = value.numerator.bit_length() - value.denominator.bit_length()
-    return float(np.log(float(value / Fraction(2) ** shift)) + shift * np.log(2))
+    """Natural logarithm, of a Fraction also where it or its parts are beyond the range of floats."""
+    if isinstance(value, Fraction):
+        return math.log(value.numerator) - math.log(value.denominator)
+    return float(np.log(value))
 
 
 def _ratio(above: Array, below: Array, otherwise: Any) -> Array:
@@ -495,16 +498,9 @@ class _Table(NamedTuple):
     """P/Π, shape (n,); 1 where it is not followed."""
 
     def merge(self, *keys: Array) -> "_Table":
-        """Merge the rows that agree in state and keys into their mean: the law of a function of the text."""
-        if probs.is_exact(self.weight):
-            index: dict[Any, int] = {}
-            columns = [self.state[:, None], *keys]
-            at = np.array([index.setdefault(key, len(index)) for key in zip(*(map(tuple, c) for c in columns), strict=True)])
-            count = len(index)
-        else:
-            _, at = np.unique(np.column_stack([self.state, *keys]), axis=0, return_inverse=True)
-            at = at.ravel()
-            count = int(at.max()) + 1
+        """Merge the rows that agree in state and keys, each (n, m), into their mean: the law of a function of the text."""
+        at = _labels([self.state[:, None], *keys])
+        count = int(at.max()) + 1
         if count == len(at):
             return self
         first = np.empty(count, dtype=np.intp)
@@ -515,9 +511,10 @@ class _Table(NamedTuple):
 
     def merge_equal(self) -> "_Table":
         """Merge what has one future."""
-        if probs.is_exact(self.weight):
-            return self.merge(self.belief, self.ratio[:, None])
-        return self.merge(np.round(self.belief, DIGITS), np.round(self._log_ratio(), DIGITS)[:, None])
+        belief, ratio = self.belief[:, 1:], self.ratio[:, None]
+        if not probs.is_exact(self.weight):
+            belief, ratio = np.round(belief, DIGITS), np.round(self._log_ratio(), DIGITS)[:, None]
+        return self.merge(belief) if (ratio == ratio[0]).all() else self.merge(belief, ratio)
 
     def forget(self) -> "_Table":
         """Keep the state only."""
@@ -532,15 +529,33 @@ class _Table(NamedTuple):
         told = _Table(np.repeat(self.state, width), sure, weight, np.repeat(self.ratio, width))
         return _Table(*(column[some] for column in told)).merge_equal()
 
-    def coarsen(self, budget: int) -> "_Table":
+    def coarsen(self, budget: int, width: float) -> tuple["_Table", float]:
         """Merge ratios that are near, in cells of a width that leaves at most half the budget, if the states allow that."""
-        width, logs, table = 2.0**-12, self._log_ratio(), self
-        while len(table.weight) > budget // 2 and width < 2**10:
-            table, width = self.merge(np.round(logs / width)[:, None]), 2 * width
-        return table
+        logs, table = self._log_ratio(), self
+        while True:
+            table = self.merge(np.round(logs / width)[:, None])
+            if len(table.weight) <= budget // 2 or width > _WIDEST:
+                return table, width
+            width *= 2
 
     def _log_ratio(self) -> Array:
         return np.log(np.maximum(probs.as_float(self.ratio), np.finfo(float).tiny))
+
+
+def _labels(keys: list[Array]) -> Array:
+    """Number the distinct rows of some columns side by side, and give each row its number."""
+    if any(probs.is_exact(key) for key in keys):
+        index: dict[Any, int] = {}
+        return np.array([index.setdefault(row, len(index)) for row in zip(*(map(tuple, key) for key in keys), strict=True)])
+    columns = [column for key in keys for column in key.T]
+    order = np.lexsort(columns)
+    fresh = np.zeros(len(order), dtype=bool)
+    for column in columns:
+        ordered = column[order]
+        fresh[1:] |= ordered[1:] != ordered[:-1]
+    labels = np.empty(len(order), dtype=np.intp)
+    labels[order] = np.cumsum(fresh)
+    return labels
 
 
 def _gather(at: Array, count: int, values: Array) -> Array:
@@ -601,7 +616,7 @@ def _kl(chain: HiddenChain, rows: Array, length: int, budget: int) -> Iterator[t
 
 def _tv(chain: HiddenChain, rows: Array, length: int, budget: int) -> Iterator[tuple[Any, Any]]:
     """Give TV (NaN once ratios are merged) and its lower bound for each number of tokens; it does not fall with t."""
-    table, exact = _first(chain), True
+    table, exact, width = _first(chain), True, 2.0**-12
     low = 0 * table.weight[0]
     for _ in range(length):
         table = _read(chain, table, rows)
@@ -609,7 +624,7 @@ def _tv(chain: HiddenChain, rows: Array, length: int, budget: int) -> Iterator[t
         low = max(low, now)
         yield (now if exact else np.nan), low
         if len(table.weight) > budget:
-            table, exact = table.coarsen(budget), False
+            (table, width), exact = table.coarsen(budget, width), False
 
 
 def _by_enumeration(source: Decoder, pair: Pair, length: int, reference: Plain, context: Context) -> pd.DataFrame:

@@ -32,7 +32,7 @@ class ScaledExcess:
 
     def mass(self, scale: Array) -> Array:
         """Give S(w) for each scale."""
-        return self._prefix(scale, np.searchsorted(self._ratio, scale))
+        return np.asarray(self._prefix(scale, np.searchsorted(self._ratio, scale)))
 
     def draw(self, scale: Array, rng: np.random.Generator) -> Array:
         """Draw one token from (w p - q)+ / S(w) for each scale; every S(w) must be positive."""
@@ -46,4 +46,4 @@ class ScaledExcess:
         return np.asarray(self._tokens[low])
 
     def _prefix(self, scale: Array, length: Array) -> Array:
-        return np.maximum(scale * self._p[length] - self._q[length], 0)
+        return np.asarray(np.maximum(scale * self._p[length] - self._q[length], 0))

@@ -100,7 +100,7 @@ def accepted_length(block: BlockVerifier, pair: Pair, gamma: int, context: Conte
     >>> from theory.blocks import Tokenwise
     >>> from theory.models import iid
     >>> from theory.verifiers import Strict
-    >>> round(accepted_length(Tokenwise(Strict()), iid([1 / 3, 2 / 3], [2 / 3, 1 / 3]), 2), 6)
+    >>> round(float(accepted_length(Tokenwise(Strict()), iid([1 / 3, 2 / 3], [2 / 3, 1 / 3]), 2)), 6)
     1.111111
     """
     check_budget(pair, gamma, "accepted_length")
@@ -115,7 +115,7 @@ def block_efficiency(block: BlockVerifier, pair: Pair, gamma: int, context: Cont
     >>> from theory.blocks import Tokenwise
     >>> from theory.models import iid
     >>> from theory.verifiers import Strict
-    >>> round(block_efficiency(Tokenwise(Strict()), iid([1 / 3, 2 / 3], [2 / 3, 1 / 3]), 2), 6)
+    >>> round(float(block_efficiency(Tokenwise(Strict()), iid([1 / 3, 2 / 3], [2 / 3, 1 / 3]), 2)), 6)
     2.111111
     """
     check_budget(pair, gamma, "block_efficiency")
