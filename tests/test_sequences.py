@@ -15,6 +15,7 @@ from tests import cases
 from theory import divergences, sequences
 from theory.blocks import BlockVerification, GreedyBlock, HierarchicalVerification, Tokenwise
 from theory.decode import enumeration
+from theory.decode import markov as long_texts
 from theory.models import Table, iid, markov, random
 from theory.sequences import Decoder, Plain, distortion, distortions, reach_probability, sequence_law, state_drift, state_laws
 from theory.testing import rational_rows
@@ -29,13 +30,10 @@ ROUNDING = 1e-9
 
 
 @st.composite
-def markov_pairs(draw, size=2, full=False):
-    """Draw Markov pairs of Fractions; ``full``: without zeros."""
+def markov_pairs(draw, size=2):
+    """Draw Markov pairs of Fractions, zeros and ties among them."""
     rows = rational_rows(size, 6)
-    models = [np.stack([draw(rows) for _ in range(size)]) for _ in range(2)]
-    if full:
-        models = [(model * size + 1) / (2 * size) for model in models]
-    return markov(*models)
+    return markov(*(np.stack([draw(rows) for _ in range(size)]) for _ in range(2)))
 
 
 def decoders(rules, gammas=(1, 2)):
@@ -45,11 +43,6 @@ def decoders(rules, gammas=(1, 2)):
         st.sampled_from(["target", "relaxed"]),
         st.sampled_from(gammas),
     )
-
-
-def as_floats(pair, size):
-    models = [np.array([model.row((token,)) for token in range(size)]).astype(float) for model in (pair.target, pair.draft)]
-    return markov(*models)
 
 
 def random_floats(seed, size=3):
@@ -129,7 +122,7 @@ def test_a_bonus_from_the_target_leaves_the_truncated_target():
     baseline, rule = Plain(truncation=MinP(HALF)), theory.SpecCascade(HALF)
     assert distortion(Decoder(Tokenwise(rule), 1), GOLDEN, 1, baseline).kl < np.inf
     assert distortion(Decoder(Tokenwise(rule), 1), GOLDEN, 2, baseline).kl == np.inf
-    assert distortion(Decoder(Tokenwise(rule, "relaxed"), 1), GOLDEN, 50, baseline).kl < np.inf
+    assert distortion(Decoder(Tokenwise(rule, "relaxed"), 1), GOLDEN, 50, baseline, budget=64).kl < np.inf
 
 
 def test_models_that_are_not_markov():
@@ -153,7 +146,7 @@ def test_other_blocks_by_enumeration(block):
 @given(markov_pairs(3), st.sampled_from(["target", "relaxed"]))
 def test_lossless_rules_are_nowhere_off(pair, bonus):
     for rule in (theory.Strict(), theory.Lenience(1), theory.CoS(1), theory.ExactMatch()):
-        table = distortions(Decoder(Tokenwise(rule, bonus), 2), pair, 20)
+        table = distortions(Decoder(Tokenwise(rule, bonus), 2), pair, 10)
         names = [name for name in table.columns if name != "tokens"]
         assert (table[names].to_numpy() == 0).all()
 
@@ -176,7 +169,7 @@ def test_lossless_over_1000_tokens_of_floats():
 
 def test_kl_over_1000_tokens_where_the_law_depends_on_the_state_alone():
     pair, rule = random_floats(2), theory.Lenience(0.5)
-    table = distortions(Decoder(Tokenwise(rule, "relaxed"), 4), pair, 1000, budget=64)
+    table = distortions(Decoder(Tokenwise(rule, "relaxed"), 4), pair, 1000, budget=1)
     law, expected = np.array([1.0, 0, 0]), []
     for _ in range(1000):
         rows = [pair.rows((state,)) for state in range(3)]
@@ -229,9 +222,9 @@ def test_every_bound_holds(pair, decoder, budget):
 def test_every_bound_holds_on_floats_of_three_tokens(seed):
     for rule in (theory.Lenience(0.3), theory.CoS(0.5), theory.SpecCascade(0.5, "target")):
         decoder = Decoder(Tokenwise(rule), 3)
-        bounds, truth = bounds_and_truth(random_floats(seed), decoder, length=7, budget=40)
-        assert bounds["kl"].isna().any()
+        bounds, truth = bounds_and_truth(random_floats(seed), decoder, length=7, budget=5)
         assert bounds["tv"].isna().any()
+        assert bounds["kl"].isna().any() or isinstance(rule, theory.SpecCascade)  # a gate leaves few beliefs
         known = bounds["kl"].notna()
         assert bounds["kl"][known].to_numpy() == pytest.approx(truth["kl"][known].to_numpy(), abs=ROUNDING)
         for name in UPPER:
@@ -250,7 +243,7 @@ def test_a_larger_budget_gives_nearer_bounds():
     decoder = Decoder(Tokenwise(theory.Lenience(0.3)), 3)
     wide, narrow = (distortion(decoder, random_floats(0), 30, budget=budget) for budget in (1, 1000))
     assert np.isnan([wide.kl, narrow.kl, wide.tv, narrow.tv]).all()
-    assert narrow.kl_high - narrow.kl_low < (wide.kl_high - wide.kl_low) / 4
+    assert narrow.kl_high - narrow.kl_low < (wide.kl_high - wide.kl_low) / 2
     assert narrow.tv_low > wide.tv_low
     assert narrow.tv_high <= wide.tv_high
 
@@ -340,8 +333,6 @@ def test_drift_of_a_lossless_rule_is_0_and_of_another_a_lower_bound():
 
 def test_drift_of_1000_tokens_converges_to_that_of_the_long_run():
     pair, decoder = random_floats(4), Decoder(Tokenwise(theory.Lenience(0.3)), 3)
-    from theory.decode import markov as long_texts
-
     shares = [long_texts.long_run(block, pair, 3).token_law for block in (decoder.block, Tokenwise(theory.Strict()))]
     assert state_drift(decoder, pair, 1000)[-1] == pytest.approx(total_variation(*shares), abs=1e-10)
 

@@ -176,7 +176,7 @@ def blocks_(
         typer.Option(metavar="NAME:ARGS", help="block, hierarchical, greedy-block, or a token verifier; may be repeated."),
     ] = None,
     gamma: Annotated[int, typer.Option(help="Drafted tokens in a block.")] = 5,
-    cost: Annotated[float, typer.Option(help="Time of a draft step, in target calls.")] = 0.0,
+    cost: Annotated[float, typer.Option(help="Time of a draft step, in target calls.")] = 0.05,
     tail_tokens: Annotated[
         int, typer.Option(help="Equal tokens over which a truncated trace spreads the mass that it did not record.")
     ] = 1024,

@@ -14,6 +14,9 @@ from theory.probs import Array
 if TYPE_CHECKING:
     import pandas as pd
 
+CELLS = 500
+"""Of the grid that brackets block verification; the bracket is then about 1e-6 wide."""
+
 ROUTES = {
     "closed form": "α^k: exact",
     "merged weights": "exact",
@@ -129,7 +132,7 @@ def _law(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> "pd.DataFrame":
             survival = iid.length_pmf(rule, flat_p, flat_q, gamma)[::-1].cumsum()[::-1].astype(float)
             route = "merged weights"
         except ValueError:  # too many distinct weights
-            low, high = iid.survival_bounds(flat_p, flat_q, gamma)
+            low, high = iid.survival_bounds(flat_p, flat_q, gamma, CELLS)
             survival, route, error = (low + high) / 2, "bounds", float((high - low).max())
     else:
         raise ValueError(f"rule = {rule!r}: must be a rule of theory.blocks")

@@ -129,8 +129,8 @@ class ReasoningChain:
     routine_tv : float or Fraction
         TV(p, q) at a routine step: the draft takes that much from the usual wording to the other one.
     overconfidence : float or Fraction
-        The *draft's* probability of the tempting token at a decisive step; above ``temptation``, it is bolder than the target. Its
-        absurd token is as rare as the target's, the rest is split between the right wordings, so that TV(p, q) there is
+        The *draft's* probability of the tempting token at a decisive step; above ``temptation``, it is bolder than the target.
+        Its absurd token is as rare as the target's, the rest is split between the right wordings, so that TV(p, q) there is
         |overconfidence - temptation|.
     exact : bool
         Whether rows hold Fractions, so that every result does, or floats. A float beside exact rows stands for the binary number
@@ -144,13 +144,13 @@ class ReasoningChain:
     Notes
     -----
     Plain sampling has a closed form: with n = difficulty, m = opening + n routine, s_r and s_d the chances of a slip at a routine
-    and at a decisive step, and r the recovery, Pass@1 = (1 - s_r (1 - r))^m (1 - s_d (1 - r))^n. The target has s_r = noise and s_d = 1 - skill; the draft noise and
-    1 - skill - temptation + overconfidence; the target truncated to usual, variant and tempting tokens 0 and
+    and at a decisive step, and r the recovery, Pass@1 = (1 - s_r (1 - r))^m (1 - s_d (1 - r))^n. The target has s_r = noise and
+    s_d = 1 - skill; the draft noise and 1 - skill - temptation + overconfidence; the target without its absurd token 0 and
     temptation/(skill + temptation). A decoder whose bonus comes from p has no such form: it mixes laws by place in the block.
 
-    Why a truncation-based verifier loses more on hard problems: it cuts noise, at every step, as the truncated target does; but at
-    a decisive step it takes the draft's odds of the tempting token, which is allowed, for the target's. With few decisive steps the
-    first outweighs the second in comparison with the full target, and hides it.
+    Why a truncation-based verifier loses more on hard problems: it cuts noise, at every step, as the truncated target does; but
+    at a decisive step it takes the draft's odds of the tempting token, which is allowed, for the target's. With few decisive
+    steps the first outweighs the second in a comparison with the full target, and hides it. With very many, all fail.
 
     Examples
     --------

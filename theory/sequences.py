@@ -152,7 +152,7 @@ class _Clipped(Model):
 
 
 def _clip(pair: Pair, length: int, context: Context) -> Pair:
-    """Give the pair up to ``length`` tokens after ``context``; states are found at their least depth, so no other text changes."""
+    """Give the pair up to ``length`` tokens after ``context``: a state is found at its least depth, so that no text changes."""
     if not isinstance(pair, Pair):
         raise ValueError(f"pair = {pair!r}: must be a Pair of models, such as iid(p, q)")
     depth = len(context) + length
@@ -233,7 +233,7 @@ def sequence_law(source: Source, pair: Pair, length: int, context: Context = ())
 
 
 def _branches(chain: HiddenChain, at: Array, weights: Array) -> tuple[Array, Array]:
-    """Share weights over the accepted tokens, shape (n, gamma + 1), among the next tokens: block ended (n, V), kept (n, gamma, V)."""
+    """Share weights over the accepted tokens, (n, gamma + 1), among next tokens: block ended, (n, V), and not, (n, gamma, V)."""
     ended = (weights[:, :, None] * chain.ended[at]).sum(axis=1)
     return ended, weights[:, :-1, None] * chain.accepted[at, :-1]
 
@@ -343,8 +343,8 @@ def distortion(
     (Fraction(419, 2000), 0.13644)
     """
     last = distortions(source, pair, length, reference, context, budget).iloc[-1]
-    kl = (float(last[name]) for name in ("kl", "kl_low", "kl_high"))
-    return Distortion(length, *kl, last["tv"], last["tv_low"], last["tv_high"])
+    kl, kl_low, kl_high = (float(last[name]) for name in ("kl", "kl_low", "kl_high"))
+    return Distortion(int(length), kl, kl_low, kl_high, last["tv"], last["tv_low"], last["tv_high"])
 
 
 def distortions(
@@ -371,22 +371,23 @@ def distortions(
     -------
     DataFrame, one row for each t
         ``tokens``; ``kl``, ``kl_low``, ``kl_high`` in nats; ``tv``, ``tv_low``, ``tv_high``, probabilities; ``kl`` and ``tv`` are
-        NaN where the budget was exceeded. Then what the bounds are made of: ``tv_states`` (lower), ``tv_sum``, ``tv_product``,
-        ``tv_coupling``, ``tv_ceiling``, ``tv_pinsker``, ``tv_bretagnolle_huber`` and ``kl_ceiling`` (upper). For rules that are not
-        token-wise they are NaN, and all is exact, by enumeration.
+        NaN where the budget was exceeded, and equal to their bounds where it was not. Then what the bounds are made of:
+        ``tv_states`` (lower), ``tv_sum``, ``tv_product``, ``tv_coupling``, ``tv_ceiling``, ``tv_pinsker``, ``tv_bretagnolle_huber`` and
+        ``kl_ceiling`` (upper). For rules that are not token-wise these are NaN, and all is exact, by enumeration.
 
     Notes
     -----
     With law_{s,j} the law of the next token in the hidden state (s, j), p_s the reference's, and μ_t the hidden law at t:
 
-    * KL is Σ_t E KL(π_t || p_t), π_t = Σ_j b(j) law_{s,j} for the belief b given the text; equal (s, b) are merged. Over budget, the
-      reader is made to forget (all beliefs in a state averaged) or is told j: by convexity of KL, conditioning on less of the past
-      gives a lower bound and on more of it an upper one. Both go on from there, so they keep close.
-    * TV is E_Π (1 - P/Π)+ over (s, b, P/Π). Over budget, ratios that are near are merged: the TV between laws of a function of the
-      text, a lower bound. So is ``tv_states``, the greatest `state_drift` so far.
-    * ``tv_sum``: Σ_t E TV(law_{s,j}, p_s). ``tv_product``: 1 - Π_t (1 - δ_t), δ_t the largest TV(law_{s,j}, p_s) that can occur at t;
-      text and target are coupled token by token. ``tv_coupling``: 1 - P(that coupling holds for t tokens), in which a token
-      x counts with min(law_{s,j}, p_s)(x); at most the two before.
+    * KL is Σ_t E KL(π_t || p_t), π_t = Σ_j b(j) law_{s,j} for the belief b given the text; equal (s, b) are merged. Over
+      budget, the reader is made to forget (all beliefs in a state averaged) or is told j: by convexity of KL, conditioning on
+      less of the past gives a lower bound and on more of it an upper one. Both go on from there, so they keep close.
+    * TV is E_Π (1 - P/Π)+ over (s, b, P/Π). Over budget, ratios that are near are merged: the TV between laws of a function of
+      the text, a lower bound. So is ``tv_states``, the greatest `state_drift` from the reference so far.
+    * ``tv_sum``: Σ_t E TV(law_{s,j}, p_s). ``tv_product``: 1 - Π_t (1 - δ_t), δ_t the largest TV(law_{s,j}, p_s) that can occur
+      at t: both texts are coupled token by token. ``tv_coupling``: 1 - P(that coupling holds for t tokens), where a token x
+      counts with min(law_{s,j}, p_s)(x); at most the two before. Beyond the budget ``tv_high`` also takes the last exact TV
+      plus the terms of ``tv_sum`` since then.
     * ``tv_ceiling``: 1 - 1/C and ``kl_ceiling`` ln C, C = Π_t c_t, where law_{s,j} <= c_t p_s; see `lenience_guarantee`.
     * ``tv_pinsker``: √(KL/2); ``tv_bretagnolle_huber``: √(1 - exp(-KL)), both of the upper bound on KL. The latter also gives
       KL >= -ln(1 - TV²) from the lower bound on TV.
@@ -543,7 +544,7 @@ class _Table(NamedTuple):
 
 
 def _labels(keys: list[Array]) -> Array:
-    """Number the distinct rows of some columns side by side, and give each row its number."""
+    """Give each row of some columns, taken side by side, the number of what stands in it."""
     if any(probs.is_exact(key) for key in keys):
         index: dict[Any, int] = {}
         return np.array([index.setdefault(row, len(index)) for row in zip(*(map(tuple, key) for key in keys), strict=True)])
@@ -604,13 +605,11 @@ def _kl(chain: HiddenChain, rows: Array, length: int, budget: int) -> Iterator[t
         if time == length - 1:
             return
         tables = [_read(chain, table, None) for table in tables]
-        if len(tables) == 1 and len(tables[0].weight) > budget:
-            tables = [tables[0].forget(), tables[0].tell()]
-        elif len(tables) == 2:
-            forgetful, told = tables
+        if chain.gamma and max(len(table.weight) for table in tables) > budget:
+            first, last = tables[0], tables[-1]
             tables = [
-                forgetful.forget() if len(forgetful.weight) > budget else forgetful,
-                told.tell() if len(told.weight) > budget else told,
+                first.forget() if len(first.weight) > budget else first,
+                last.tell() if len(last.weight) > budget else last,
             ]
 
 
@@ -651,7 +650,7 @@ class Guarantee(NamedTuple):
 
 
 def lenience_guarantee(lenience: Number, length: int) -> Guarantee:
-    """What lenience l promises over T tokens, for every pair: Π <= P / l^T, so TV <= 1 - l^T and KL <= T ln(1/l).
+    """Bound what lenience l does to T tokens of any pair: Π <= P / l^T, so TV <= 1 - l^T and KL <= T ln(1/l).
 
     Parameters
     ----------
@@ -668,9 +667,9 @@ def lenience_guarantee(lenience: Number, length: int) -> Guarantee:
     Notes
     -----
     Proof. The rule's law is min(q, p/l) + R (p - q)+ / TV(p, q), with R = Σ (q - p/l)+ <= Σ (q - p)+ = TV(p, q). Where q > p the
-    second part is 0 and the first at most p/l; where q <= p the sum is at most q + (p - q) = p. A bonus from p is at most p/l too,
-    and a relaxed one has the rule's law. So in each hidden state the law is at most p_s/l; a text's probability, a sum over hidden
-    paths of which each factor is bounded so, is at most P/l^T. Hence TV = E_Π (1 - P/Π)+ <= 1 - l^T, and
+    second part is 0 and the first at most p/l; where q <= p the sum is at most q + (p - q) = p. A bonus from p is at most p/l
+    too, and a relaxed one has the rule's law. So in every hidden state the law is at most p_s/l; then so is its mean over the
+    hidden states given any text, π_t <= p_t/l, and Π = Π_t π_t <= P/l^T. Hence TV = E_Π (1 - P/Π)+ <= 1 - l^T, and
     KL = E_Π ln(Π/P) <= T ln(1/l).
 
     Examples
@@ -711,8 +710,8 @@ def reach_probability(source: Source, pair: Pair, goal: Goal, length: int | None
 
     Notes
     -----
-    Within T tokens: the hidden law is carried T times, and what arrives is taken out, O(T S γ V). Ever: h = A h + a over the hidden
-    states from which the goal can be reached (elsewhere h is 0), A the chain among them and a its step to the goal.
+    Within T tokens: the hidden law is carried T times, and what arrives is taken out, O(T S γ V). Ever: h = A h + a over the
+    hidden states from which the goal can be reached (elsewhere h is 0), A the chain among them and a its step to the goal.
 
     Examples
     --------
