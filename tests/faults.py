@@ -14,7 +14,7 @@ def ratios(draft: Draft):
 
 
 def scan(rows, drafts, weights, last, residual_weights=None):
-    """Keep the longest prefix whose coin succeeds: h = Σ (w p - q)+ / max(Σ (w p - q)+, Σ (q - w p)+), and ``last`` at the end."""
+    """Keep the longest prefix whose coin succeeds: h = gain / max(gain, loss), Σ (w p - q)+ and Σ (q - w p)+; then ``last``."""
     gamma, one = len(weights), rows[0].sum() ** 0
     coins, laws = [one], []
     for k in range(gamma):

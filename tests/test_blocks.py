@@ -290,7 +290,7 @@ class Literal(BlockVerifier):
     """A user's block rule that gives its law only: the default procedure draws from it. It may end without a token."""
 
     def outcomes(self, draft):
-        rows, _, tokens = draft.path()
+        rows, _, _ = draft.path()
         one = rows[0].sum() ** 0
         return theory.blocks.Outcome(one / 2, 1, None), theory.blocks.Outcome(one / 2, 0, rows[0])
 

@@ -12,7 +12,7 @@ import scipy.stats
 
 import theory
 from tests import cases
-from theory import exact
+from theory import cli, exact
 
 comparison = importlib.import_module("theory.compare")  # the name theory.compare is the function
 
@@ -84,6 +84,47 @@ def test_half_the_contexts_at_one_and_half_at_three_tenths():
     assert row["block_efficiency_mean_rate"] == pytest.approx(2.64166, abs=1e-5)
 
 
+def test_confidence_widens_the_interval():
+    widths = []
+    for confidence in (0.5, 0.9, 0.99):
+        row = theory.compare(theory.Strict(), P, Q, confidence=confidence).iloc[0]
+        widths.append(row["acceptance_rate_high"] - row["acceptance_rate_low"])
+    ratio = [scipy.stats.norm.isf((1 - c) / 2) for c in (0.5, 0.9, 0.99)]
+    assert widths[1] / widths[0] == pytest.approx(ratio[1] / ratio[0], rel=0.15)
+    assert widths[2] / widths[0] == pytest.approx(ratio[2] / ratio[0], rel=0.2)
+
+
+def test_a_rule_of_ones_own_that_gives_no_law_is_named():
+    class Own(theory.TokenVerifier):
+        def __init__(self, acceptance, residual):
+            self._rows = acceptance, residual
+
+        def acceptance(self, p, q):
+            return self._rows[0](p, q)
+
+        def residual(self, p, q):
+            return self._rows[1](p, q)
+
+    def excess(p, q):
+        return np.maximum(p - q, 0)
+
+    good = theory.Strict()
+    for rule, message in (
+        (Own(lambda p, q: p / q, good.residual), "acceptance = .*: must be a probability"),
+        (Own(good.acceptance, lambda p, q: p - q), "the residual of .* a number of at least 0"),
+        (Own(good.acceptance, lambda p, q: excess(p, q) / excess(p, q).sum()), r"the residual of .*\[0\] sums to"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            theory.compare(rule, P[:2], Q[:2])
+    row = theory.compare(Own(good.acceptance, good.residual), P[:2], Q[:2]).iloc[0]
+    assert row["total_variation"] < 1e-12
+
+
+def test_series_are_rows_too():
+    row = theory.compare(theory.Strict(), pd.Series(P[0]), pd.Series(Q[0])).iloc[0]
+    assert row["acceptance_rate"] == pytest.approx(1 - theory.total_variation(P[0], Q[0]))
+
+
 def test_infinite_divergences_stay_infinite():
     row = theory.compare([theory.CoS(0.5)], [[1.0, 0.0], [0.5, 0.5]], [[0.5, 0.5], [0.5, 0.5]]).iloc[0]
     assert row["kl_divergence"] == row["max_overshoot"] == np.inf
@@ -100,6 +141,7 @@ def test_fractions_and_single_rows_are_taken():
     [
         (([theory.Strict()], P, Q[:5]), "p has 200 rows and q has 5"),
         (([theory.Strict()], P[:0], Q[:0]), "p has 0 rows"),
+        (([], P, Q), "verifiers is empty"),
         (([theory.Strict()], P[None], Q[None]), r"p has shape \(1, 200, 30\)"),
         ((["strict"], P, Q), "'strict' is not a TokenVerifier"),
         (([theory.Strict()], P, Q, 0), "gamma = 0"),
@@ -143,9 +185,11 @@ print(json.dumps((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) /
 """
 
 
-@pytest.mark.parametrize(("size", "count"), [(4, 100_000), (4096, 4000), (128_000, 40)])
-def test_memory_stays_within_the_input_and_64_mib(size, count):
-    rules = ["strict", "lenience:0.4", "spec-cascade:0.1", "truncation-sampling:eta:0.1"]
+@pytest.mark.parametrize(
+    ("size", "count", "many"), [(1, 30_000, True), (4, 60_000, False), (4096, 4000, False), (128_000, 40, False)]
+)
+def test_memory_stays_within_the_input_and_64_mib(size, count, many):
+    rules = list(cli.PAPER_SET) if many else ["strict", "lenience:0.4", "spec-cascade:0.1", "truncation-sampling:eta:0.1"]
     command = [sys.executable, "-c", MEASURE, str(size), str(count), *rules]
     grown = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
     assert grown < 64, f"{grown} MiB over the input"
@@ -162,6 +206,18 @@ def test_summarise_streams_and_names_what_exists(monkeypatch):
         np.testing.assert_allclose(parts[name], whole[name], rtol=1e-12, atol=1e-15)
     with pytest.raises(ValueError, match=r"quantities: no 'speed'; there are: acceptance_rate"):
         exact.summarise(theory.Strict(), P, Q, ["speed"])
+
+
+def test_one_row_against_many_streams_too(monkeypatch):
+    monkeypatch.setattr(exact.probs, "CHUNK", 100)
+    parts = exact.summarise(theory.Lenience(0.3), P[:1], Q)
+    np.testing.assert_allclose(
+        parts["total_variation"], exact.total_variation(theory.Lenience(0.3), np.repeat(P[:1], len(Q), 0), Q)
+    )
+
+
+def test_no_rows_have_no_values():
+    assert exact.summarise(theory.Strict(), P[:0], Q[:0])["acceptance_rate"].shape == (0,)
 
 
 def test_exact_functions_are_the_formulas():

@@ -74,7 +74,7 @@ def test_bounds_at_a_large_vocabulary_hold_the_monte_carlo_estimate():
 
 def test_too_many_weights_name_the_bounds():
     rng = np.random.default_rng(41)
-    with pytest.raises(ValueError, match="distinct weights .V = 1000.: accepted_length_bounds bounds"):
+    with pytest.raises(ValueError, match=r"distinct weights \(V = 1000\): accepted_length_bounds bounds"):
         iid.length_pmf(BlockVerification(), rng.dirichlet(np.ones(1000)), rng.dirichlet(np.ones(1000)), 5)
 
 

@@ -113,6 +113,23 @@ def test_renyi_orders_meet_their_neighbours_and_never_fall(pair):
     assert by_order[0] == pytest.approx(-math.log(support) if support else math.inf, abs=EPS)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("order", [1 - 1e-15, 1 + 4e-16, 1 - 1e-13, 1 + 1e-9, 1.0001, 0.999999])
+def test_renyi_is_continuous_at_order_one(order, dtype):
+    p, q = (theory.normalise(np.array(row, dtype)) for row in ([4, 3, 2, 1], [1, 2, 3, 4]))
+    assert theory.renyi_divergence(p, q, order) == pytest.approx(theory.kl_divergence(p, q), rel=1e-3)
+    assert theory.renyi_divergence(p, p, order) == 0
+    off = np.array([0.5, 0.5 + 1e-9])
+    assert abs(theory.renyi_divergence(off, off, order)) < 1e-12
+
+
+def test_renyi_takes_huge_orders_and_fractions():
+    p, q = [0.5, 0.5], [0.25, 0.75]
+    assert theory.renyi_divergence(p, q, 1e300) == pytest.approx(math.log(2))
+    assert theory.renyi_divergence(p, q, 1e308) == pytest.approx(math.log(2))
+    assert theory.renyi_divergence(p, q, F(1, 2)) == theory.renyi_divergence(p, q, 0.5)
+
+
 @given(st.integers(1, 30), st.integers(0, 2**32))
 def test_entropy_equals_scipy(size, seed):
     row = np.random.default_rng(seed).dirichlet(np.full(size, 0.3))

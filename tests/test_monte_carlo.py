@@ -200,6 +200,35 @@ def test_truncation_sampling_runs_on_its_own_target():
     assert set(np.unique(tokens)) == {0}, "token 0 is under-drafted, so it is always kept"
 
 
+def test_many_batches_make_one_estimate(monkeypatch):
+    p, q = rows(PAIRS["golden"])
+    monkeypatch.setattr("theory.monte_carlo.tokens.BATCH", 1000)
+    value, _, n = monte_carlo.induced(theory.Lenience(0.5), p, q, 50_500, np.random.default_rng(16))
+    assert n == 50_500
+    counts = value * n
+    assert counts.sum() == pytest.approx(n)
+    assert p_value(np.round(counts).astype(int), theory.Lenience(0.5).induced(p, q)) > ALPHA
+
+
+@pytest.mark.parametrize("name", ["acceptance_rate", "total_variation"])
+def test_standard_errors_are_neither_too_small_nor_too_large(name):
+    """Squared deviations in units of stderr² average 1 over 400 runs: chi-square bounds at 1e-9; TV's error is an upper one."""
+    p, q = rows(PAIRS["golden"])
+    run, true = getattr(monte_carlo, name), getattr(exact, name)(theory.CoS(0.5), p, q)
+    runs = [run(theory.CoS(0.5), p, q, 2000, np.random.default_rng([17, seed])) for seed in range(400)]
+    ratio = sum(((value - true) / stderr) ** 2 for value, stderr, _ in runs) / 400
+    low, high = scipy.stats.chi2.ppf([1e-9, 1 - 1e-9], 400) / 400
+    assert (low if name == "acceptance_rate" else low / 2.2) < ratio < high
+
+
+@pytest.mark.parametrize("name", ["acceptance_rate", "induced", "total_variation"])
+def test_bad_generators_and_no_rows(name):
+    with pytest.raises(ValueError, match=r"rng = 0: must be a numpy\.random\.Generator"):
+        getattr(monte_carlo, name)(theory.Strict(), [1.0], [1.0], 10, 0)
+    with pytest.raises(ValueError, match="no pair of rows"):
+        getattr(monte_carlo, name)(theory.Strict(), np.zeros((0, 2)), np.zeros((0, 2)), 10, np.random.default_rng(0))
+
+
 def test_progress_is_shown_on_long_runs_on_standard_error(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     for long, shown in ((11, False), (1, True)):

@@ -1,12 +1,16 @@
 """Plots: what is drawn is what was given, on the Axes that were given."""
 
+from dataclasses import dataclass
+from fractions import Fraction as F
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
 import theory
 from theory import compare_blocks, plotting
-from theory.verifiers import RULES
+from theory.truncation import Eta
+from theory.verifiers import FALLBACKS, RULES
 
 P, Q = [0.4, 0.3, 0.2, 0.1], [0.2, 0.25, 0.25, 0.3]
 
@@ -51,6 +55,91 @@ def test_tradeoff_draws_one_line_a_rule(axes):
     assert axes.get_xlabel() == "TV(induced, target)"
 
 
+def looks(line):
+    return line.get_color(), line.get_marker(), str(line.get_linestyle()), line.get_fillstyle()
+
+
+def test_rules_that_differ_in_a_keyword_are_different_lines(axes):
+    names = [f"spec-cascade:{x},fallback={fallback}" for fallback in FALLBACKS for x in (0.3, 0.5)]
+    table = theory.compare([theory.parse(name) for name in names], [P, Q], [Q, P])
+    plotting.plot_tradeoff(table, ax=axes)
+    lines = axes.get_lines()
+    expected = ["spec-cascade" if fallback == "redraft" else f"spec-cascade,fallback={fallback}" for fallback in FALLBACKS]
+    assert [line.get_label() for line in lines] == expected
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == expected
+    assert len({looks(line)[2:] for line in lines}) == len(FALLBACKS) <= len(plotting.VARIANTS)
+    for line, fallback in zip(lines, FALLBACKS, strict=True):
+        rules = [theory.SpecCascade(x, fallback) for x in (0.3, 0.5)]
+        np.testing.assert_array_equal(
+            np.sort(line.get_ydata()), np.sort(theory.compare(rules, [P, Q], [Q, P])["acceptance_rate"])
+        )
+
+
+@pytest.mark.parametrize(
+    ("rules", "lines"),
+    [
+        ([theory.HybridCeiling(0.5, 0.4), theory.HybridCeiling(F(1, 2), F(3, 5))], ["hybrid-ceiling"]),
+        (
+            [theory.TypicalAcceptance(0.1), theory.TypicalAcceptance(0.2, 0.3)],
+            ["typical-acceptance", "typical-acceptance,delta=0.3"],
+        ),
+        (
+            [theory.TruncationSampling(cut) for cut in (Eta(0.1), Eta(0.2), Eta(0.1, 0.5), Eta(0.2, 0.5), Eta(0.1, 0.6))],
+            ["truncation-sampling:eta", "truncation-sampling:eta:*:0.5", "truncation-sampling:eta:*:0.6"],
+        ),
+        (
+            [
+                theory.TruncationVerifier(Eta(F(1, 9), F(1, 2)), "argmax"),
+                theory.TruncationVerifier(Eta(1e-05, F(1, 2)), "argmax"),
+            ],
+            ["truncation:eta:*:1/2,fallback=argmax"],
+        ),
+    ],
+)
+def test_a_line_is_named_by_what_does_not_vary_along_it(rules, lines, axes):
+    plotting.plot_tradeoff(theory.compare(rules, P, Q), ax=axes)
+    assert [line.get_label() for line in axes.get_lines()] == lines
+    assert len({looks(line) for line in axes.get_lines()}) == len(lines)
+
+
+@dataclass(frozen=True)
+class Mine(theory.TokenVerifier):
+    share: float = 0.5
+    other: int = 1
+    family = "of my own"
+
+    def acceptance(self, p, q):
+        return theory.CoS(self.share).acceptance(p, q)
+
+    def residual(self, p, q):
+        return theory.CoS(self.share).residual(p, q)
+
+
+def test_an_unknown_family_has_the_colour_of_users(axes):
+    plotting.plot_tradeoff(theory.compare([Mine(), theory.Strict()], P, Q), ax=axes)
+    mine, strict = axes.get_lines()
+    assert (mine.get_label(), mine.get_color()) == ("Mine(share=0.5, other=1)", plotting.COLOURS["user"])
+    assert strict.get_color() == plotting.COLOURS["strict"]
+
+
+def test_a_column_without_intervals_is_drawn_without_them(axes):
+    table = theory.compare([theory.Lenience(0.2), theory.Lenience(0.6)], [P, Q], [Q, P])
+    plotting.plot_tradeoff(table, ax=axes)
+    assert len(axes.collections) == 1
+    axes.clear()
+    for column in ("acceptance_rate_low", "excess"):
+        plotting.plot_tradeoff(table.assign(excess=[1, 2]), y=column, ax=axes)
+        plotting.plot_tradeoff(table, x=column if column in table else "pareto_gap_high", y="acceptance_rate_low", ax=axes)
+    plotting.plot_tradeoff(table.drop(columns="acceptance_rate_high"), ax=axes)
+    assert not axes.collections
+
+
+def test_a_ceiling_may_be_a_fraction(axes):
+    plotting.plot_induced(P, Q, P, ceiling=F(5, 2), ax=axes)
+    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert "ceiling 2.5 p" in labels
+
+
 def test_every_family_has_a_colour_and_every_rule_a_marker_of_its_own():
     assert {rule.family for rule in RULES.values()} < set(plotting.COLOURS)
     assert set(RULES) <= set(plotting.MARKERS)
@@ -65,6 +154,17 @@ def test_errors(axes):
         plotting.plot_tradeoff(table, y="speed", ax=axes)
     with pytest.raises(ValueError, match="one row each, of one length"):
         plotting.plot_induced([P, P], [Q, Q], [P, P], ax=axes)
+    for column in ("verifier", "family"):
+        for choice in ("x", "y"):
+            with pytest.raises(ValueError, match=f"column '{column}' has dtype .*: numbers must stand there"):
+                plotting.plot_tradeoff(table, **{choice: column}, ax=axes)
+        with pytest.raises(ValueError, match=f"no column '{column}'"):
+            plotting.plot_tradeoff(table.drop(columns=column), ax=axes)
+    for tokens in (0, -1, 2.5):
+        with pytest.raises(ValueError, match=f"tokens = {tokens}: must be a whole number of at least 1"):
+            plotting.plot_induced(P, Q, P, tokens=tokens, ax=axes)
+    with pytest.raises(ValueError, match="ceiling = 0: must be a number in"):
+        plotting.plot_induced(P, Q, P, ceiling=0, ax=axes)
 
 
 def test_a_new_axes_is_made_where_none_is_given_and_nothing_is_shown(monkeypatch):

@@ -23,6 +23,8 @@ from theory import probs, testing
         (0.5, r"p has shape \(\)"),
         (np.zeros((3, 0)), r"p has shape \(3, 0\)"),
         (["a", "b"], "p has dtype <U1"),
+        (np.array([0.5, 0.5], dtype=np.float16), "p has dtype float16"),
+        (np.ma.array([0.5, 0.5, 0.5], mask=[0, 0, 1]), "p is a masked array"),
         ([True, False], "p has dtype bool"),
         ([0.5 + 0j, 0.5], "p has dtype complex128"),
         ([[0.5, 0.5], [1.0]], "p: the rows do not have one length"),
@@ -46,7 +48,7 @@ def test_places_count_from_where_the_rows_begin():
 
 
 def test_types_are_kept_or_widened():
-    kept = {np.float64: np.float64, np.float32: np.float32, np.float16: np.float64, np.int64: np.float64}
+    kept = {np.float64: np.float64, np.float32: np.float32, np.int64: np.float64, ">f4": np.float32, ">f8": np.float64}
     for given_type, wanted in kept.items():
         assert probs.check_rows(np.array([1, 0], dtype=given_type)).dtype == wanted
     assert list(probs.check_rows([F(1, 2), F(1, 2), 0])) == [F(1, 2), F(1, 2), F(0)]
@@ -75,6 +77,37 @@ def test_checked_rows_are_read_only_and_checked_once():
     assert probs.check_rows(rows) is rows
     with pytest.raises(ValueError, match="read-only"):
         rows[0] = 1
+
+
+def test_what_is_remembered_cannot_be_changed_by_those_who_are_given_it():
+    rows = probs.check_rows(np.array([[0.5, 0.25, 0.25]]))
+    entropy = theory.entropy(rows)
+    entropy /= np.log(2)
+    assert theory.entropy(rows) == theory.entropy(np.array(rows))
+    mask = theory.MinP(0.9).allowed(rows)
+    with pytest.raises(ValueError, match="read-only"):
+        mask[:] = True
+
+
+def test_kept_rows_do_not_follow_the_array_they_came_from():
+    row = np.array([0.5, 0.5])
+    model = theory.models.IID(row)
+    assert theory.entropy(model.row(())) == pytest.approx(np.log(2))
+    row[:] = [0.9, 0.1]
+    assert list(model.row(())) == [0.5, 0.5]
+
+
+def test_a_mutable_truncation_is_not_remembered():
+    class Cut(theory.Truncation):
+        name, level = "cut", 0.3
+
+        def keep(self, p):
+            return p >= self.level
+
+    rule, rows = Cut(), probs.check_rows(np.array([0.6, 0.4]))
+    assert rule.allowed(rows).tolist() == [True, True]
+    rule.level = 0.5
+    assert rule.allowed(rows).tolist() == [True, False]
 
 
 def test_facts_of_checked_rows_go_with_them():

@@ -77,6 +77,49 @@ def test_laws_that_are_none_are_named():
         testing.assert_law(Broken(scale=F(1, 2)), lambda p, q: q)
 
 
+@dataclass(frozen=True)
+class Faulty(theory.TokenVerifier):
+    """Strict verification with one thing wrong in how its replacement is given."""
+
+    how: str
+    residual_depends_on_draft = True
+
+    def acceptance(self, p, q):
+        return theory.Strict().acceptance(p, q) if self.how != "negative" else q**0 / 2
+
+    def residual(self, p, q):
+        if self.how == "negative":
+            return 2 * p - q
+        if self.how == "axis":
+            excess = np.maximum(p - q, 0)
+            return excess / excess.sum() if excess.sum() else p
+        return theory.Strict().residual(p, q)
+
+    def residual_given(self, p, q, drafted):
+        if self.how == "contradiction":
+            return np.broadcast_to(p, (*np.shape(drafted), p.shape[-1]))
+        return np.broadcast_to(self.residual(p, q), (*np.shape(drafted), p.shape[-1]))
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("negative", "below 0"),
+        ("contradiction", "not the average of residual_given"),
+        ("axis", "induces another law on stacked rows"),
+    ],
+)
+def test_rules_that_only_look_lossless_are_caught(how, message):
+    with pytest.raises(AssertionError, match=message):
+        testing.assert_lossless(Faulty(how))
+
+
+@pytest.mark.parametrize("truncation", [theory.TopK(4), theory.Epsilon(F(1, 20))], ids=str)
+def test_rules_that_differ_on_few_rows_only_are_caught(truncation):
+    with pytest.raises(AssertionError, match="does not induce the target"):
+        testing.assert_lossless(theory.TruncationSampling(truncation), examples=600)
+
+
 def test_assert_law_takes_any_law_and_fails_on_a_wrong_one():
     testing.assert_law(Broken(), lambda p, q: q)
     with pytest.raises(AssertionError, match="does not induce the law"):

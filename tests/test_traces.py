@@ -252,6 +252,19 @@ def test_rows_refuse_what_they_cannot_give():
         np.array(rows, copy=False)
 
 
+@pytest.mark.parametrize("index", [1.0, 1.9, np.float64(1), "1", None, [0, 1], (0, 1), np.array([0, 1]), True, ..., [True] * 12])
+@pytest.mark.parametrize("layout", ["logarithms", "truncated"])
+def test_rows_are_taken_by_a_whole_number_or_a_slice(layout, index):
+    trace = make(layout)
+    for rows in [trace.p, trace.q, trace.ids] if layout == "truncated" else [trace.p, trace.q]:
+        with pytest.raises(TypeError, match=rf"^{rows.name}\[.*\]: rows are taken by a whole number or by a slice i:j$"):
+            rows[index]
+        with pytest.raises(TypeError):
+            rows[0:1.5]
+        for whole in (3, np.int32(3), np.uint8(3), np.array(3)):
+            np.testing.assert_array_equal(rows[whole], rows[3])
+
+
 def test_rows_of_a_slice_are_checked_rows(tmp_path):
     for layout in LAYOUTS:
         part = traces.read(saved(make(layout), tmp_path)).p[2:5]
@@ -526,6 +539,12 @@ def test_rows_are_read_from_the_file_when_they_are_sliced(tmp_path):
         ({"provenance": {"seed": 1}}, "provenance 'seed': 1: text under a name of its own must stand here"),
         ({"exact": {"overlap": [0.2]}}, "exact_overlap[0] = 0.2: the rows leave [1, 1]"),
         ({"exact": {"speed": [0.2]}}, "array 'exact_speed': a trace holds"),
+        ({"exact": 3}, "exact = 3: a mapping of names to arrays must stand here"),
+        ({"exact": 0}, "exact = 0: a mapping"),
+        ({"exact": [("overlap", [1.0])]}, "exact = [('overlap', [1.0])]: a mapping"),
+        ({"provenance": "x"}, "provenance = 'x': a mapping of names to text must stand here"),
+        ({"provenance": ""}, "provenance = '': a mapping"),
+        ({"provenance": [("a", "b")]}, "provenance = [('a', 'b')]: a mapping"),
     ],
 )
 def test_making_a_trace_names_what_is_wrong(given_, damage):
@@ -533,6 +552,68 @@ def test_making_a_trace_names_what_is_wrong(given_, damage):
         Trace.from_rows(**{"p": [[0.5, 0.5]], "q": [[0.5, 0.5]], **given_})
     assert str(caught.value).startswith(f"trace: {damage}")
     assert len(str(caught.value).splitlines()) == 1
+
+
+def arguments_of(layout: str) -> tuple[object, dict[str, np.ndarray], dict[str, object]]:
+    """Give a maker of traces, arrays for it that can be written to, and what else it takes."""
+    trace = make(layout)
+    arrays = {name: np.array(getattr(trace, name)) for name in ("tokens", "prompt_id", "position", "prompt_offsets")}
+    arrays |= {"prompt_tokens": np.array(trace.prompt_tokens), "exact_overlap": np.array(trace.exact["overlap"])}
+    if layout in ("probabilities", "float32"):
+        return Trace.from_rows, arrays | {"p": np.array(trace.p), "q": np.array(trace.q)}, {}
+    arrays |= {"logp": np.array(trace.p.stored), "logq": np.array(trace.q.stored)}
+    if layout == "logarithms":
+        return Trace.from_logs, arrays, {}
+    arrays |= {"offsets": np.array(trace.p.offsets), "ids": np.array(trace.ids.stored), "tail_mass": np.array(trace.tail_mass)}
+    return Trace.from_logs, arrays, {"vocabulary": 40}
+
+
+def made(make_trace, arrays, about) -> Trace:
+    named = {name: array for name, array in arrays.items() if name != "exact_overlap"}
+    return make_trace(**named, exact={"overlap": arrays["exact_overlap"]}, **about)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    "view", [lambda a: a, lambda a: a[:], lambda a: np.broadcast_to(a, a.shape)], ids=["own", "view", "read-only"]
+)
+def test_a_trace_does_not_change_when_the_arrays_that_it_was_made_of_do(layout, view):
+    make_trace, arrays, about = arguments_of(layout)
+    trace = made(make_trace, {name: view(array) for name, array in arrays.items()}, about)
+    before = made(make_trace, {name: array.copy() for name, array in arrays.items()}, about)
+    known = [probs.entropy(trace.p[:]), Strict().acceptance_rate(trace.p[:], trace.q[:])]
+    for array in arrays.values():
+        array[...] = 0
+    assert trace == before
+    for kept, again in zip(known, [probs.entropy(trace.p[:]), Strict().acceptance_rate(trace.p[:], trace.q[:])], strict=True):
+        np.testing.assert_array_equal(kept, again)
+
+
+@pytest.mark.parametrize("mode", ["r", "r+", "c"])
+def test_a_read_only_memory_map_is_not_copied_and_a_writable_one_is(mode, tmp_path):
+    for name in ("p", "logp"):
+        rows = probs.normalise(np.random.default_rng(0).random((4, 6)))
+        np.save(tmp_path / "rows.npy", rows if name == "p" else np.log(rows))
+        mapped = np.load(tmp_path / "rows.npy", mmap_mode=mode)
+        trace = Trace.from_rows(mapped, mapped) if name == "p" else Trace.from_logs(mapped, mapped)
+        held = trace.p if name == "p" else trace.p.stored
+        assert np.shares_memory(held, mapped) == (mode == "r")
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_other_byte_orders_are_converted(layout, tmp_path):
+    make_trace, arrays, about = arguments_of(layout)
+    native = made(make_trace, arrays, about)
+    swapped = {name: array.astype(array.dtype.newbyteorder(">")) for name, array in arrays.items()}
+    for locked in (False, True):
+        for array in swapped.values():
+            array.flags.writeable = not locked
+        trace = made(make_trace, swapped, about)
+        assert trace == native
+        assert traces.read(saved(trace, tmp_path)) == native
+        kept, expected = (rows if isinstance(rows, np.ndarray) else rows.stored for rows in (trace.p, native.p))
+        assert kept.dtype == expected.dtype
+        assert kept.dtype.isnative
 
 
 def test_an_unknown_argument_is_an_error():

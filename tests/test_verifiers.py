@@ -331,6 +331,51 @@ def test_long_float_laws_equal_the_general_route(verifier, dtype, holes):
     np.testing.assert_allclose(law.induced, induced, rtol=slack, atol=slack / 64)
 
 
+@pytest.mark.parametrize(
+    "verifier", [theory.Strict(), theory.CoS(1), theory.AdaptiveInterpolation(1), theory.Lenience(1)], ids=str
+)
+def test_lossless_parameters_keep_tiny_masses(verifier):
+    for p, q in (([1e-20, 1.0], [0.5, 0.5]), (np.array([1e-9, 1], np.float32), np.array([0.5, 0.5], np.float32))):
+        np.testing.assert_allclose(verifier.induced(p, q), np.asarray(p), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_tiny_parameters_give_laws_without_warnings(dtype):
+    p, q = np.array([0.5, 0.5, 0], dtype), np.array([0.25, 0.25, 0.5], dtype)
+    rng = np.random.default_rng(0)
+    for tiny in (1e-50, 1e-310):
+        for verifier in (
+            theory.Lenience(tiny),
+            theory.OvershootCeiling(tiny),
+            theory.HybridCeiling(1, tiny),
+            theory.AdaptiveInterpolation(tiny),
+        ):
+            law = verifier.induced(p, q)
+            assert law.dtype == dtype
+            assert law.sum() == pytest.approx(1)
+            assert verifier.verify(p, q, [0, 1, 2, 2], rng).token.max() < 3
+    assert theory.overshoot_mass(p, p, 1e39) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_draft_exactly_at_the_ceiling_is_under_it(dtype):
+    for n in range(1, 40):
+        for k in range(1, 10):
+            lam = k / 10
+            p, q = np.array([n * lam, 100 - n * lam], dtype) / dtype(100), np.array([n, 100 - n], dtype) / dtype(100)
+            wanted = lam * p[0] + (1 - lam) * q[0]
+            assert theory.OvershootCeiling(lam).law(p, q).induced[0] == pytest.approx(wanted, rel=1e-5), (n, k)
+
+
+def test_ceilings_are_what_the_rules_state():
+    for verifier in cases.RATIONAL:
+        if verifier.ceiling is not None:
+            for p, q in ((cases.GOLDEN_P, cases.GOLDEN_Q), ([F(1, 100), F(99, 100)], [F(1), F(0)])):
+                assert all(pi <= verifier.ceiling * x for pi, x in zip(verifier.induced(p, q), p, strict=True))
+    assert theory.Lenience(F(2, 5)).ceiling == F(5, 2)
+    assert theory.CoS(F(1, 2)).ceiling is None
+
+
 def test_rows_broadcast_one_pair_a_trace_and_a_grid():
     rng = np.random.default_rng(7)
     p, q = rng.dirichlet(np.ones(5), (3, 1)), rng.dirichlet(np.ones(5), (1, 4))

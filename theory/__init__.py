@@ -29,7 +29,7 @@ Exact numbers come from `theory.exact`, estimates under the same names from `the
 verifiers from `theory.compare`. Arrays of `fractions.Fraction` give exact rationals.
 """
 
-from theory import blocks, divergences, exact, models, monte_carlo, synthetic, traces, truncation, verifiers
+from theory import blocks, divergences, exact, models, monte_carlo, sequences, synthetic, traces, truncation, verifiers
 from theory.blocks import BlockVerification, BlockVerifier, GreedyBlock, HierarchicalVerification, Tokenwise
 from theory.blocks.speed import block_efficiency, operations, speedup
 from theory.compare import compare
@@ -46,6 +46,7 @@ from theory.divergences import (
 )
 from theory.monte_carlo import Estimate
 from theory.probs import normalise, sample
+from theory.reasoning import ReasoningChain
 from theory.traces import Trace
 from theory.truncation import Epsilon, Eta, MinP, TopK, TopP, Truncation, Typical
 from theory.verifiers import (
@@ -85,6 +86,7 @@ __all__ = [
     "Lenience",
     "MinP",
     "OvershootCeiling",
+    "ReasoningChain",
     "SpecCascade",
     "Strict",
     "TokenVerifier",
@@ -116,6 +118,7 @@ __all__ = [
     "parse",
     "renyi_divergence",
     "sample",
+    "sequences",
     "speedup",
     "synthetic",
     "total_variation",

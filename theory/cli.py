@@ -2,7 +2,9 @@
 
 import dataclasses
 import math
+import os
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
-from theory import blocks, exact, parameters, probs, synthetic, traces, truncation, verifiers
+from theory import __version__, blocks, exact, parameters, probs, synthetic, traces, truncation, verifiers
 from theory.compare import compare as compare_rows
 from theory.compare_blocks import efficiencies, length_laws
 from theory.probs import Array
@@ -55,6 +58,36 @@ COLUMNS = {
 }
 """Column of the comparison to its heading and format."""
 
+FEWER_COLUMNS = (
+    "acceptance_rate",
+    "total_variation",
+    "total_variation_to_baseline",
+    "kl_divergence",
+    "block_efficiency_mean_rate",
+)
+"""Those of `COLUMNS` that a console too narrow for all of them shows."""
+
+BLOCK_COLUMNS = {
+    "accepted_length": "E[τ]",
+    "block_efficiency": "block\nefficiency",
+    "speedup": "speed-up",
+    "best": "best γ",
+    "how": "how",
+}
+"""Column of the table of blocks to its heading; the law of the accepted length stands before them."""
+
+PIPE_WIDTH = 140
+"""Columns of output that goes into a pipe or file, which has no width of its own; COLUMNS overrides it."""
+
+NAME_WIDTH = 12
+"""Columns below which the name of a verifier is not folded; numbers are left out instead."""
+
+TAIL_TOKENS = 1024
+"""Tokens over which the mass outside truncated rows is spread, where the vocabulary has as many."""
+
+IMAGES = (".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
+"""Suffixes of --plot; the first where none is given."""
+
 EXAMPLES = {
     "compare": """
         theory compare
@@ -83,8 +116,35 @@ def _epilog(command: str) -> str:
 
 
 def _console() -> Console:
-    # Piped output has no width of its own; the tables need this much.
-    return Console() if sys.stdout.isatty() else Console(width=140)
+    # Names of files, models and rules are the user's: nothing in them is markup.
+    columns = os.environ.get("COLUMNS", "")
+    width = int(columns) if columns.isdecimal() and int(columns) else PIPE_WIDTH
+    return Console(width=None if sys.stdout.isatty() else width, markup=False, emoji=False, highlight=False)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"theory {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+Tail = Annotated[
+    int | None,
+    typer.Option(
+        help="Equal tokens over which a truncated trace spreads the mass that it did not record. "
+        f"Default: {TAIL_TOKENS}, or as many as the vocabulary leaves.",
+        show_default=False,
+    ),
+]
 
 
 @app.command("compare", epilog=_epilog("compare"))
@@ -98,43 +158,79 @@ def compare(
         typer.Option(metavar="NAME:ARGS", help="A verifier, such as lenience:0.4; may be repeated. Default: the paper's."),
     ] = None,
     gamma: Annotated[int, typer.Option(help="Drafted tokens in a block.")] = 10,
-    tail_tokens: Annotated[
-        int, typer.Option(help="Equal tokens over which a truncated trace spreads the mass that it did not record.")
-    ] = 1024,
+    tail_tokens: Tail = None,
     csv: Annotated[Path | None, typer.Option(help="Write the table, with bootstrap intervals, to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw acceptance against TV to this file (.png, .pdf, .svg).")] = None,
 ) -> None:
     """Show what each verifier really samples from, and what that buys, averaged over the positions of a trace."""
     rules = [verifiers.parse(name) for name in verifier or PAPER_SET]
+    parameters.check_count("gamma", gamma)
+    csv, plot = _csv(csv), _image(plot)
     console = _console()
     p, q = _input(trace, synthetic_rows, tail_tokens, console)
     table = compare_rows(rules, p, q, gamma=gamma)
-    console.print(_comparison(table, gamma))
-    console.print(
-        "TV, KL, max π/p and mass π > 2p compare the induced law π with the target p; baseline: strict verification of the "
-        "truncated target.\ngap: TV + rejection rate - TV(p, q), 0 on the best trade-off line. BE: tokens per target call, "
-        "if acceptance were i.i.d. at the mean rate,\nor if each position's own rate held through its whole block."
-    )
+    _print_comparison(table, gamma, console)
     if csv is not None:
         table.to_csv(csv, index=False)
-        console.print(f"wrote {csv}")
+        _say_wrote(csv, console)
     if plot is not None:
         from theory.plotting import plot_tradeoff
 
-        _save(plot_tradeoff(table), plot)
-        console.print(f"wrote {plot}")
+        _save(plot_tradeoff(table), plot, console)
 
 
-def _input(trace: Path | None, synthetic_rows: str | None, tail_tokens: int, console: Console) -> tuple[Any, Any]:
+def _csv(path: Path | None) -> Path | None:
+    """Refuse a table's path that cannot be written, before any work is done."""
+    if path is None:
+        return None
+    if path.suffix.lower() in IMAGES:
+        raise ValueError(f"--csv {path}: {path.suffix} is the suffix of an image")
+    _check_place("--csv", path)
+    return path
+
+
+def _image(path: Path | None) -> Path | None:
+    """Refuse an image's path that cannot be written, before any work is done; give it a suffix where it has none."""
+    if path is None:
+        return None
+    _check_place("--plot", path)
+    if not path.suffix:
+        path = path.with_name(f"{path.name.rstrip('.')}{IMAGES[0]}")
+        _check_place("--plot", path)
+    if path.suffix.lower() not in IMAGES:
+        raise ValueError(f"--plot {path}: no image has the suffix {path.suffix}; there are: {', '.join(IMAGES)}")
+    return path
+
+
+def _check_place(option: str, path: Path) -> None:
+    if path.is_dir():
+        raise ValueError(f"{option} {path}: is a directory")
+    if not path.parent.is_dir():
+        raise ValueError(f"{option} {path}: there is no folder {path.parent}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ValueError(f"{option} {path}: may not be written")
+
+
+def _input(trace: Path | None, synthetic_rows: str | None, tail_tokens: int | None, console: Console) -> tuple[Any, Any]:
     """Give the rows that a command works on, and say what they are."""
     if trace is not None and synthetic_rows is not None:
         raise ValueError("give a trace or --synthetic, not both")
+    if tail_tokens is not None:
+        parameters.check_count("--tail-tokens", tail_tokens)
     if synthetic_rows is not None:
+        if tail_tokens is not None:
+            raise ValueError(f"--tail-tokens {tail_tokens}: synthetic rows are whole, and have no tail to spread")
         p, q = synthetic.parse(synthetic_rows)
-        console.print(f"{synthetic_rows}: {np.atleast_2d(p).shape[0]} pairs of rows over {p.shape[-1]} tokens")
+        count = np.atleast_2d(p).shape[0]
+        pairs = "1 pair" if count == 1 else f"{count} pairs"
+        console.print(f"{synthetic_rows}: {pairs} of rows over {p.shape[-1]} tokens", soft_wrap=True)
         return p, q
     recorded = traces.example() if trace is None else traces.read(trace)
-    recorded = recorded.with_tail_tokens(tail_tokens) if recorded.truncated else recorded
+    if isinstance(recorded.p, traces.RaggedRows):
+        most = max(1, recorded.vocabulary - recorded.p.longest)
+        recorded = recorded.with_tail_tokens(min(TAIL_TOKENS, most) if tail_tokens is None else tail_tokens)
+    elif tail_tokens is not None:
+        raise ValueError(f"--tail-tokens {tail_tokens}: the rows of {recorded.where} are whole, and have no tail to spread")
     console.print(recorded.describe())
     if "overlap" in recorded.exact:
         console.print(
@@ -144,18 +240,60 @@ def _input(trace: Path | None, synthetic_rows: str | None, tail_tokens: int, con
     return recorded.p, recorded.q
 
 
-def _comparison(table: "pd.DataFrame", gamma: int) -> Table:
-    grid = Table(title=f"What each verifier induces, and what that buys (γ = {gamma})", title_justify="left")
-    grid.add_column("verifier", no_wrap=True)
-    for heading, _ in COLUMNS.values():
-        grid.add_column(heading, justify="right", no_wrap=True)
+def _print_comparison(table: "pd.DataFrame", gamma: int, console: Console) -> None:
+    """Print the table with as many columns as the console holds, say what is left out, and explain the columns."""
+    names: Sequence[str] = tuple(COLUMNS)
+    full = _comparison(table, gamma, names)
+    grid, needed = full, _width(full, console)
+    if needed > console.width:
+        grid, names = _fitting(lambda names: _comparison(table, gamma, names), FEWER_COLUMNS, table["verifier"], console)
+    console.print(grid)
+    if grid is not full:
+        console.print(
+            f"{len(names)} of {len(COLUMNS)} columns fit here; a terminal {needed} columns wide, or --csv, shows the rest."
+        )
+    compared = "TV, KL, max π/p and mass π > 2p compare" if grid is full else "TV and KL compare"
+    gap = " gap: TV + rejection rate - TV(p, q), 0 on the best trade-off line." if grid is full else ""
+    bound = ", or if each position's own rate held through its whole block" if grid is full else ""
+    console.print(
+        f"{compared} the induced law π with the target p; baseline: strict verification of the truncated target.{gap} "
+        f"BE: tokens per target call, if acceptance were i.i.d. at the mean rate{bound}."
+    )
+
+
+def _width(grid: Table, console: Console) -> int:
+    """Give the width at which the table is whole."""
+    return Measurement.get(console, console.options.update(max_width=10_000), grid).maximum
+
+
+def _fitting(
+    make: Callable[[Sequence[str]], Table], names: Sequence[str], rows: Iterable[str], console: Console
+) -> tuple[Table, Sequence[str]]:
+    """Make a table of as many of the columns as the console holds, at least one, and say which they are."""
+    foldable = max(0, max(map(len, rows)) - NAME_WIDTH)
+    while _width(make(names), console) - foldable > console.width and len(names) > 1:
+        names = names[:-1]
+    return make(names), names
+
+
+def _grid(title: str, first: str, full: bool) -> Table:
+    """Make a table of numbers beside names; without outer edges where every column of the console counts."""
+    grid = Table(title=title, title_justify="left", show_edge=full, pad_edge=full)
+    grid.add_column(first, overflow="fold")
+    return grid
+
+
+def _comparison(table: "pd.DataFrame", gamma: int, names: Sequence[str]) -> Table:
+    title = f"What each verifier induces, and what that buys (γ = {gamma})"
+    grid = _grid(title, "verifier", full=len(names) == len(COLUMNS))
+    for name in names:
+        grid.add_column(COLUMNS[name][0], justify="right", no_wrap=True)
     family = None
     for _, row in table.iterrows():
         if family not in (None, row["family"]):
             grid.add_section()
         family = row["family"]
-        cells = [_cell(row[name], form) for name, (_, form) in COLUMNS.items()]
-        grid.add_row(row["verifier"], *cells)
+        grid.add_row(row["verifier"], *(_cell(row[name], COLUMNS[name][1]) for name in names))
     return grid
 
 
@@ -177,40 +315,43 @@ def blocks_(
     ] = None,
     gamma: Annotated[int, typer.Option(help="Drafted tokens in a block.")] = 5,
     cost: Annotated[float, typer.Option(help="Time of a draft step, in target calls.")] = 0.05,
-    tail_tokens: Annotated[
-        int, typer.Option(help="Equal tokens over which a truncated trace spreads the mass that it did not record.")
-    ] = 1024,
+    tail_tokens: Tail = None,
     csv: Annotated[Path | None, typer.Option(help="Write block efficiency and speed-up by gamma to this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the length law, and block efficiency by gamma, to this file.")] = None,
 ) -> None:
     """Show accepted lengths, block efficiency and predicted speed-up of block rules, positions taken as i.i.d."""
     rules = [blocks.parse(name) for name in verifier or ("strict", "block", "lenience:0.4", "cos:0.5", "spec-cascade:0.3")]
     parameters.check_count("gamma", gamma)
+    parameters.check("cost", cost, "[0, inf)")
+    csv, plot = _csv(csv), _image(plot)
     console = _console()
     p, q = _input(trace, synthetic_rows, tail_tokens, console)
     laws = length_laws(rules, p, q, gamma)
     gains = efficiencies(rules, p, q, range(1, max(gamma, 10) + 1), cost)
-    grid = Table(title=f"Blocks of γ = {gamma} drafted tokens at cost {cost:g}, positions i.i.d.", title_justify="left")
-    grid.add_column("rule", no_wrap=True)
-    lengths = [f"P({k})" for k in range(gamma + 1)] if gamma <= 10 else []
-    for heading in (*lengths, "E[τ]", "block\nefficiency", "speed-up", "best γ"):
-        grid.add_column(heading, justify="right", no_wrap=True)
-    grid.add_column("how", no_wrap=True)
-    for name, rows in laws.groupby("rule", sort=False):
-        by_gamma = gains[gains["rule"] == name].set_index("gamma")
-        own = by_gamma.loc[gamma]
-        cells = [f"{probability:.3f}" for probability in rows["probability"]] if lengths else []
-        how = f"± {rows['error'].iloc[0]:.0e}" if own["route"] == "bounds" else "exact"
-        numbers = [f"{own['accepted_length']:.4f}", f"{own['block_efficiency']:.4f}", f"{own['speedup']:.3f}"]
-        grid.add_row(str(name).removeprefix("tokenwise:"), *cells, *numbers, str(by_gamma["speedup"].idxmax()), how)
+    title = f"Blocks of γ = {gamma} drafted tokens at cost {cost:g}, positions i.i.d."
+    lengths = tuple(f"P({k})" for k in range(gamma + 1)) if gamma <= 10 else ()
+    full = _blocks(title, laws, gains, gamma, (*lengths, *BLOCK_COLUMNS))
+    needed = _width(full, console)
+    grid = full
+    names: Sequence[str] = tuple(BLOCK_COLUMNS)
+    if needed > console.width or not lengths:
+        names_of_rules = [str(rule).removeprefix("tokenwise:") for rule in rules]
+        grid, names = _fitting(lambda names: _blocks(title, laws, gains, gamma, names), names, names_of_rules, console)
     console.print(grid)
+    if grid is full:
+        console.print("P(k): probability that k drafted tokens are kept.")
+    elif needed > console.width:
+        console.print(
+            f"{len(names)} of {len(lengths) + len(BLOCK_COLUMNS)} columns fit here; a terminal {needed} columns wide shows the "
+            "rest. --csv writes all but P(k), the probability that k drafted tokens are kept, at every γ; --plot draws P(k)."
+        )
     console.print(
-        "P(k): probability that k drafted tokens are kept. Block efficiency: tokens per target call, E[τ] + 1. Speed-up over "
-        f"plain decoding: block efficiency / (γ c + 1); best γ among 1..{max(gamma, 10)}."
+        "Block efficiency: tokens per target call, E[τ] + 1. Speed-up over plain decoding: block efficiency / (γ c + 1); "
+        f"best γ among 1..{max(gamma, 10)}."
     )
     if csv is not None:
         gains.to_csv(csv, index=False)
-        console.print(f"wrote {csv}")
+        _say_wrote(csv, console)
     if plot is not None:
         import matplotlib.pyplot as plt
 
@@ -218,8 +359,26 @@ def blocks_(
 
         _, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
         plot_lengths(laws, left)
-        _save(plot_block_efficiency(gains, ax=right), plot)
-        console.print(f"wrote {plot}")
+        _save(plot_block_efficiency(gains, ax=right), plot, console)
+
+
+def _blocks(title: str, laws: "pd.DataFrame", gains: "pd.DataFrame", gamma: int, names: Sequence[str]) -> Table:
+    grid = _grid(title, "rule", full=len(names) > len(BLOCK_COLUMNS))
+    for name in names:
+        grid.add_column(BLOCK_COLUMNS.get(name, name), justify="left" if name == "how" else "right", no_wrap=True)
+    for rule, rows in laws.groupby("rule", sort=False):
+        by_gamma = gains[gains["rule"] == rule].set_index("gamma")
+        own = by_gamma.loc[gamma]
+        cells = {f"P({k})": f"{probability:.3f}" for k, probability in enumerate(rows["probability"])}
+        cells |= {
+            "accepted_length": f"{own['accepted_length']:.4f}",
+            "block_efficiency": f"{own['block_efficiency']:.4f}",
+            "speedup": f"{own['speedup']:.3f}",
+            "best": str(by_gamma["speedup"].idxmax()),
+            "how": f"± {rows['error'].iloc[0]:.0e}" if own["route"] == "bounds" else "exact",
+        }
+        grid.add_row(str(rule).removeprefix("tokenwise:"), *(cells[name] for name in names))
+    return grid
 
 
 @app.command("show", epilog=_epilog("show"))
@@ -231,6 +390,7 @@ def show(
 ) -> None:
     """Show one pair of rows under one verifier, token by token."""
     rule = verifiers.parse(verifier)
+    plot = _image(plot)
     target, draft = _rows(p, q)
     law = rule.law(target, draft)
     columns = {
@@ -245,7 +405,7 @@ def show(
         columns["baseline"] = baseline
     grid = Table(title=f"{rule}: {rule.formula}", title_justify="left")
     for heading in ("token", *columns):
-        grid.add_column(heading, justify="right")
+        grid.add_column(heading, justify="right", overflow="fold")
     for token, row in enumerate(zip(*columns.values(), strict=True)):
         grid.add_row(str(token), *map(_number, row))
     console = _console()
@@ -256,8 +416,7 @@ def show(
     if plot is not None:
         from theory.plotting import plot_induced
 
-        _save(plot_induced(target, draft, law.induced, title=f"{rule}"), plot)
-        console.print(f"wrote {plot}")
+        _save(plot_induced(target, draft, law.induced, ceiling=rule.ceiling, title=f"{rule}"), plot, console)
 
 
 def _rows(p: str, q: str) -> tuple[Array, Array]:
@@ -267,10 +426,10 @@ def _rows(p: str, q: str) -> tuple[Array, Array]:
     rows = []
     for name, entries in texts.items():
         try:
-            values = [Fraction(entry) for entry in entries]
+            values = [Fraction(entry) if fractions else float(entry) for entry in entries]
         except (ValueError, ZeroDivisionError):
             raise ValueError(f"--{name} {','.join(entries)}: a row is numbers separated by commas, as 1/2,1/4,0.25") from None
-        rows.append(np.array(values if fractions else [float(value) for value in values], dtype=object if fractions else None))
+        rows.append(np.array(values, dtype=object if fractions else np.float64))
     return probs.check_pair(rows[0], rows[1])
 
 
@@ -313,14 +472,25 @@ def _signature(name: str, rule: type, separator: str = ",") -> str:
     return f"{name}:{separator.join(fields)}" if fields else name
 
 
-def _save(axes: Any, path: Path) -> None:
-    axes.figure.savefig(path, dpi=160)
+def _save(axes: Any, path: Path, console: Console) -> None:
+    # No dates inside: the same command writes the same file.
+    import matplotlib.pyplot as plt
+
+    undated = {".pdf": {"CreationDate": None}, ".svg": {"Date": None}}
+    axes.figure.savefig(path, dpi=160, metadata=undated.get(path.suffix.lower()))
+    plt.close(axes.figure)
+    _say_wrote(path, console)
+
+
+def _say_wrote(path: Path, console: Console) -> None:
+    console.print(f"wrote {path}", soft_wrap=True)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; bad input ends in one line on standard error and exit code 2."""
+    """Run the command line; bad input, or more of it than fits, ends in one line on standard error and exit code 2."""
     try:
         app(args=arguments, prog_name="theory")
-    except (ValueError, OSError) as error:
-        typer.echo(f"theory: {error}", err=True)
+    except (ValueError, OSError, MemoryError, OverflowError) as error:
+        said = " ".join(str(error).splitlines()) or "out of memory"
+        typer.echo(f"theory: {said}", err=True)
         sys.exit(2)

@@ -40,7 +40,7 @@ class RowSource(Protocol):
 
 
 def compare(
-    verifiers: Iterable[TokenVerifier],
+    verifiers: TokenVerifier | Iterable[TokenVerifier],
     p: RowsLike | RowSource,
     q: RowsLike | RowSource,
     gamma: int = 10,
@@ -52,7 +52,7 @@ def compare(
 
     Parameters
     ----------
-    verifiers : iterable of TokenVerifier
+    verifiers : TokenVerifier or iterable of TokenVerifier
         The rules, one row of the table each, in this order.
     p, q : array_like or rows of a Trace, shape (positions, V) or (V,)
         Rows of the target and of the draft.
@@ -108,7 +108,9 @@ def compare(
     """
     import pandas as pd
 
-    rules = list(verifiers)
+    rules = [verifiers] if isinstance(verifiers, TokenVerifier) else list(verifiers)
+    if not rules:
+        raise ValueError("verifiers is empty: there is nothing to compare")
     for rule in rules:
         if not isinstance(rule, TokenVerifier):
             raise ValueError(f"verifiers: {rule!r} is not a TokenVerifier")
@@ -122,7 +124,8 @@ def compare(
         raise ValueError("p has 0 rows: there is nothing to average over")
     means = _Bootstrap((len(rules), len(MEANS)), resamples, seed)
     width = int(target[0:1].shape[-1])
-    parts = list(probs.chunks(len(target), width))
+    # A position's own rows count, and so do its quantities under all rules, held twice.
+    parts = list(probs.chunks(len(target), max(width, 2 * len(rules) * len(MEANS))))
     quiet = len(target) * width * len(rules) < LONG
     for part in track(parts, "comparing", console=Console(stderr=True), transient=True, disable=quiet):
         rows = probs.check_pair(target[part], draft[part], part.start)
@@ -140,15 +143,20 @@ def _source(rows: RowsLike | RowSource, name: str) -> RowSource:
     source: Any = rows if hasattr(rows, "shape") and hasattr(rows, "__getitem__") else probs.check_rows(rows, name)  # type: ignore[arg-type]
     if len(source.shape) not in (1, 2):
         raise ValueError(f"{name} has shape {source.shape}: compare takes one row, or one row a position")
-    only: RowSource = source if len(source.shape) == 2 else source[None]
+    only: RowSource = source if len(source.shape) == 2 else np.asarray(source)[None]
     return only
 
 
 def _quantities(rule: TokenVerifier, p: Array, q: Array, gamma: int) -> Array:
     """Give the columns of `MEANS` for each position, shape (positions, columns)."""
     values = exact.summarise(rule, p, q, MEANS[:-1])
-    values[MEANS[-1]] = block_efficiency(values["acceptance_rate"], gamma)
+    values[MEANS[-1]] = block_efficiency(_rate(values["acceptance_rate"]), gamma)
     return np.stack([np.asarray(values[name], dtype=np.float64) for name in MEANS], axis=-1)
+
+
+def _rate(values: Any) -> Array:
+    """Give acceptance rates as what `block_efficiency` takes: a row within its tolerance may be accepted at 1.00005."""
+    return np.minimum(np.asarray(values, dtype=np.float64), 1)
 
 
 def _columns(mean: Array, resampled: Array, gamma: int, confidence: float) -> dict[str, float]:
@@ -156,8 +164,8 @@ def _columns(mean: Array, resampled: Array, gamma: int, confidence: float) -> di
     rate = MEANS.index("acceptance_rate")
     pairs = {name: (mean[i], resampled[:, i]) for i, name in enumerate(MEANS)}
     pairs["block_efficiency_mean_rate"] = (
-        block_efficiency(mean[rate], gamma),
-        block_efficiency(resampled[:, rate], gamma),
+        block_efficiency(_rate(mean[rate]), gamma),
+        block_efficiency(_rate(resampled[:, rate]), gamma),
     )
     order = (*MEANS[:-1], "block_efficiency_mean_rate", MEANS[-1])
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]

@@ -2,7 +2,8 @@
 
 All take rows of shape ``(..., V)`` that broadcast, check them, and give one number a row. The rational ones
 (`total_variation`, `chi_square`, `max_overshoot`, `overshoot_mass`) are exact on Fractions; the others convert to float64.
-Divergences are in nats.
+Divergences are in nats. Ranges are those of rows that sum to 1; rows that are off, within their tolerance, move a number by
+that much.
 """
 
 import math
@@ -144,21 +145,26 @@ def renyi_divergence(p: RowsLike, q: RowsLike, order: float) -> Any:
     0.693147
     """
     parameters.check("order", order, "[0, inf]")
-    a, b = map(probs.as_float, probs.check_pair(p, q))
+    order = float(order)
     if order == 1:
         return kl_divergence(p, q)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_ratio = np.where(a > 0, _log_ratio(a, b), -np.inf)
+    a, b = (probs.as_float(rows).astype(np.float64) for rows in probs.check_pair(p, q))
+    some = a > 0
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        log_ratio = _log_ratio(a, b)
         if math.isinf(order):
-            return _non_negative(log_ratio.max(axis=-1), a, b)
+            return _non_negative(np.where(some, log_ratio, -np.inf).max(axis=-1), a, b)
         if order == 0:
-            return _non_negative(-np.log(probs.total(np.where(a > 0, b, 0))), a, b)
-        terms = np.where(a > 0, np.log(np.where(a > 0, a, 1)) + (order - 1) * log_ratio, -np.inf)
-    largest = terms.max(axis=-1, keepdims=True)
-    shift = np.where(np.isfinite(largest), largest, 0)
-    with np.errstate(divide="ignore", over="ignore"):
-        log_sum = np.log(np.exp(terms - shift).sum(axis=-1)) + shift[..., 0]
-    return _non_negative(log_sum / (order - 1), a, b)
+            return _non_negative(-np.log(probs.total(np.where(some, b, 0))), a, b)
+        # ln Σ p exp(x), x = (α - 1) ln p/q: around its largest term; or, where all x are near 0, by expm1, which keeps digits.
+        power = (order - 1) * log_ratio
+        terms = np.where(some, np.log(np.where(some, a, 1)) + power, -np.inf)
+        largest = terms.max(axis=-1, keepdims=True)
+        shift = np.where(np.isfinite(largest), largest, 0)
+        far = np.log(np.exp(terms - shift).sum(axis=-1) / probs.total(a)) + shift[..., 0]
+        near = np.log1p(probs.total(a * np.expm1(np.clip(power, -1, 1))) / probs.total(a))
+        logarithm = np.where(np.abs(power).max(axis=-1) < 0.5, near, far)
+        return _non_negative(logarithm / (order - 1), a, b)
 
 
 def chi_square(p: RowsLike, q: RowsLike) -> Any:
@@ -317,7 +323,8 @@ def overshoot_mass(induced: RowsLike, target: RowsLike, factor: parameters.Numbe
     """
     parameters.check("factor", factor, "[1, inf)")
     a, b = probs.check_two(induced, target, "induced", "target")
-    bound = parameters.carry(factor, b) * b
-    if not probs.is_exact(a, b):
-        bound = bound * (1 + 8 * float(np.finfo(np.result_type(a, b)).eps))
+    with np.errstate(over="ignore", invalid="ignore"):  # a bound above the largest float is above every probability
+        bound = parameters.carry(factor, b) * b
+        if not probs.is_exact(a, b):
+            bound = bound * (1 + 8 * float(np.finfo(np.result_type(a, b)).eps))
     return probs.total(a * probs.indicator(a > bound, a))

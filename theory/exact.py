@@ -5,6 +5,7 @@ Single tokens on rows are computed here; whole blocks and decodes of small model
 Large inputs stream in chunks of rows, so that temporaries stay in the processor's cache and memory stays flat.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -16,7 +17,8 @@ from theory.decode.iid import accepted_length_bounds
 from theory.decode.iid import length_pmf as iid_length_pmf
 from theory.decode.markov import LongRun, long_run
 from theory.probs import Array, RowsLike
-from theory.verifiers import Law, TokenVerifier
+from theory.verifiers import RULES, Law, TokenVerifier
+from theory.verifiers.base import check_rule
 
 __all__ = [
     "QUANTITIES",
@@ -118,13 +120,18 @@ def summarise(
 
     def chunk(a: RowsLike, b: RowsLike, begin: int) -> dict[str, Any]:
         rows = probs.check_pair(a, b, begin)
+        if type(verifier) not in RULES.values():  # somebody's own; the tests hold for ours
+            check_rule(verifier, *rows)
         law = verifier.law(*rows)
         law = law._replace(induced=probs.trust(law.induced))
         return {name: QUANTITIES[name](verifier, *rows, law) for name in names}
 
-    if isinstance(p, np.ndarray) and isinstance(q, np.ndarray) and p.ndim == 2 and p.shape == q.shape:
-        parts = [chunk(p[part], q[part], start + part.start) for part in probs.chunks(*p.shape)]
-        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+    if isinstance(p, np.ndarray) and isinstance(q, np.ndarray) and max(p.ndim, q.ndim) == 2 and p.shape[-1:] == q.shape[-1:]:
+        with contextlib.suppress(ValueError):  # shapes that do not broadcast are refused below, by name
+            p, q = np.broadcast_arrays(p, q)
+        if p.shape == q.shape and p.size > probs.CHUNK:
+            parts = [chunk(p[part], q[part], start + part.start) for part in probs.chunks(*p.shape)]
+            return {name: np.concatenate([part[name] for part in parts]) for name in names}
     return chunk(p, q, start)
 
 

@@ -55,7 +55,7 @@ class IID(Model):
     probabilities: RowsLike
 
     def __post_init__(self) -> None:
-        row = probs.check_rows(self.probabilities, "probabilities")
+        row = probs.own(self.probabilities, "probabilities")
         if row.ndim != 1:
             raise ValueError(f"probabilities has shape {row.shape}: an i.i.d. model has one row")
         object.__setattr__(self, "probabilities", row)
@@ -97,7 +97,7 @@ class Markov(Model):
     start: Context | None = None
 
     def __post_init__(self) -> None:
-        rows = probs.check_rows(self.rows, "rows")
+        rows = probs.own(self.rows, "rows")
         if rows.ndim < 2 or len(set(rows.shape)) != 1:
             raise ValueError(f"rows has shape {rows.shape}: a Markov model has k + 1 >= 2 axes, all of length V")
         start = (0,) * (rows.ndim - 1) if self.start is None else tuple(self.start)
@@ -150,8 +150,8 @@ class Table(Model):
     default: RowsLike
 
     def __post_init__(self) -> None:
-        default = probs.check_rows(self.default, "default")
-        rows = {tuple(context): probs.check_rows(row, f"rows[{context}]") for context, row in self.rows.items()}
+        default = probs.own(self.default, "default")
+        rows = {tuple(context): probs.own(row, f"rows[{context}]") for context, row in self.rows.items()}
         for context, row in [((), default), *rows.items()]:
             if row.ndim != 1 or row.shape != default.shape:
                 raise ValueError(f"rows[{context}] has shape {row.shape}: one row of the default's shape {default.shape}")

@@ -56,6 +56,30 @@ def check_count(name: str, value: Any, least: int = 1) -> None:
         raise ValueError(f"{name} = {value!r}: must be a whole number of at least {least}")
 
 
+def check_generator(name: str, value: Any) -> None:
+    """Raise unless ``value`` is a generator of random numbers.
+
+    Examples
+    --------
+    >>> check_generator("rng", 0)
+    Traceback (most recent call last):
+    ValueError: rng = 0: must be a numpy.random.Generator, such as numpy.random.default_rng(0)
+    """
+    if not isinstance(value, np.random.Generator):
+        raise ValueError(f"{name} = {value!r}: must be a numpy.random.Generator, such as numpy.random.default_rng(0)")
+
+
+def inverse(value: Number) -> Number:
+    """Give 1 / value, exactly for Fractions and whole numbers.
+
+    Examples
+    --------
+    >>> inverse(Fraction(2, 5)), inverse(0.5)
+    (Fraction(5, 2), 2.0)
+    """
+    return 1 / (Fraction(value) if isinstance(value, Rational) else float(value))
+
+
 def carry(value: Number, rows: npt.NDArray[Any]) -> Number:
     """Give ``value`` in the arithmetic of ``rows``: a `Fraction` for exact rows, a float otherwise.
 

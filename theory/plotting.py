@@ -1,12 +1,13 @@
 """Drawing: a DataFrame or rows and an Axes in, the Axes out. Nothing is computed here but positions on paper."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 
-from theory import probs
+from theory import parameters, probs
 from theory.probs import RowsLike
 
 if TYPE_CHECKING:
@@ -45,6 +46,16 @@ MARKERS = {
 }
 """One marker a verifier within its family."""
 
+VARIANTS = (
+    ("-", "full"),
+    ("--", "none"),
+    (":", "left"),
+    ("-.", "top"),
+    ((0, (6, 2, 1, 2, 1, 2)), "right"),
+    ((0, (1, 4)), "bottom"),
+)
+"""Line and marker filling that tell apart the lines of one verifier under several keywords, such as fallbacks."""
+
 LABELS = {
     "acceptance_rate": "acceptance rate (probability)",
     "total_variation": "TV(induced, target)",
@@ -63,7 +74,7 @@ def plot_induced(
     p: RowsLike,
     q: RowsLike,
     induced: RowsLike,
-    ceiling: float | None = None,
+    ceiling: float | Fraction | None = None,
     tokens: int = 15,
     title: str = "",
     ax: "Axes | None" = None,
@@ -74,10 +85,10 @@ def plot_induced(
     ----------
     p, q, induced : array_like, shape (V,)
         Rows of the target, of the draft, and what a verifier induces.
-    ceiling : float, optional
+    ceiling : float or Fraction, optional
         The factor c of a ceiling c p to draw, such as 1/l for lenience.
     tokens : int
-        How many tokens to show, in falling order of p.
+        How many tokens to show, in falling order of p, at least 1.
     title : str
         Above the axes.
     ax : matplotlib Axes, optional
@@ -86,7 +97,15 @@ def plot_induced(
     Returns
     -------
     matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        Where ``p``, ``q`` or ``induced`` is not one row, or an option is out of range.
     """
+    parameters.check_count("tokens", tokens)
+    if ceiling is not None:
+        parameters.check("ceiling", ceiling, "(0, inf]")
     target, draft = (probs.as_float(rows) for rows in probs.check_pair(p, q))
     law = probs.as_float(probs.check_rows(induced, "induced"))
     if target.ndim != 1 or draft.ndim != 1 or law.shape != target.shape:
@@ -100,7 +119,8 @@ def plot_induced(
     axes.bar(places, np.minimum(target, draft)[order], color="#999999", alpha=0.9, label="overlap min(p, q)", **bars)
     edges = np.arange(order.size + 1) - 0.5
     if ceiling is not None:
-        axes.stairs(ceiling * target[order], edges, color="#777777", linestyle="--", label=f"ceiling {ceiling:g} p")
+        factor = float(ceiling)
+        axes.stairs(factor * target[order], edges, color="#777777", linestyle="--", label=f"ceiling {factor:g} p")
     axes.stairs(law[order], edges, color="#000000", linewidth=1.8, label="induced π")
     top = max(target[order].max(), draft[order].max(), law[order].max())
     shown = order.size < target.size
@@ -126,14 +146,16 @@ def plot_tradeoff(
 ) -> "Axes":
     """Draw what each verifier buys (``y``) against what it distorts (``x``): one line a rule over its hyper-parameter.
 
+    Rules that differ in a keyword, such as the fallback, are different lines.
+
     Parameters
     ----------
     table : pandas.DataFrame
-        From `theory.compare`.
+        From `theory.compare`, or any with its columns ``verifier`` and ``family``.
     x, y : str
-        Columns of it.
+        Columns of numbers.
     intervals : bool
-        Whether to draw the bootstrap intervals of ``y``.
+        Whether to draw the bootstrap intervals of ``y``, where the table has them.
     ax : matplotlib Axes, optional
         Drawn on; a new one is made where it is not given.
 
@@ -144,22 +166,37 @@ def plot_tradeoff(
     Raises
     ------
     ValueError
-        For a column that the table does not have.
+        For a column that the table does not have, or that does not hold numbers.
     """
-    for column in (x, y):
+    import pandas as pd
+
+    for column in ("verifier", "family", x, y):
         if column not in table:
-            raise ValueError(f"no column {column!r}; there are: {', '.join(table.columns)}")
+            raise ValueError(f"no column {column!r}; there are: {', '.join(map(str, table.columns))}")
+        if column in (x, y) and not pd.api.types.is_numeric_dtype(table[column]):
+            raise ValueError(f"column {column!r} has dtype {table[column].dtype}: numbers must stand there to be drawn")
+    has_intervals = intervals and f"{y}_low" in table and f"{y}_high" in table
     axes = plt.subplots(figsize=(8, 5), layout="constrained")[1] if ax is None else ax
-    for rule, rows in _rules(table):
+    variants: dict[str, int] = {}
+    for line, rows in _lines(table):
         rows = rows[np.isfinite(rows[x]) & np.isfinite(rows[y])].sort_values(x)
         if rows.empty:
             continue
-        colour, marker = COLOURS[rows["family"].iloc[0]], MARKERS.get(rule, MARKERS.get(rule.partition(":")[0], "o"))
-        size = 13 if marker == "*" else 6
-        axes.plot(rows[x], rows[y], color=colour, marker=marker, markersize=size, linewidth=1, label=rule)
-        if intervals:
-            low, high = rows[f"{y}_low"], rows[f"{y}_high"]
-            axes.vlines(rows[x], low, high, color=colour, linewidth=0.8, alpha=0.5)
+        rule = line.partition(",")[0].partition(":*")[0]
+        style, filling = VARIANTS[variants.setdefault(rule, 0) % len(VARIANTS)]
+        variants[rule] += 1
+        marker = MARKERS.get(rule, MARKERS.get(rule.partition(":")[0], "o"))
+        looks: dict[str, Any] = {
+            "color": COLOURS.get(rows["family"].iloc[0], COLOURS["user"]),
+            "linestyle": style,
+            "marker": marker,
+            "fillstyle": filling,
+            "markersize": 13 if marker == "*" else 6,
+            "linewidth": 1,
+        }
+        axes.plot(rows[x], rows[y], label=line, **looks)
+        if has_intervals:
+            axes.vlines(rows[x], rows[f"{y}_low"], rows[f"{y}_high"], color=looks["color"], linewidth=0.8, alpha=0.5)
     axes.set(xlabel=LABELS.get(x, x), ylabel=LABELS.get(y, y))
     _clean(axes)
     axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -226,10 +263,28 @@ def plot_block_efficiency(table: "pd.DataFrame", y: str = "block_efficiency", ax
     return axes
 
 
-def _rules(table: "pd.DataFrame") -> Iterator[tuple[str, Any]]:
-    """Group the rows of one rule at its several parameter values; a truncation inside a rule belongs to its name."""
-    names = table["verifier"].str.replace(r":[\d.][\d.eE+/-]*.*$", "", regex=True)
-    yield from ((str(name), rows) for name, rows in table.groupby(names, sort=False))
+def _lines(table: "pd.DataFrame") -> Iterator[tuple[str, Any]]:
+    """Group the rows of one rule at its several parameter values."""
+    yield from ((str(name), rows) for name, rows in table.groupby(table["verifier"].map(_line), sort=False))
+
+
+def _line(verifier: str) -> str:
+    """Name the line of a verifier: its short name without the values that vary along a line, which are those without keyword.
+
+    Of a name inside a name only the first number varies; behind it stand fields that are not at their default.
+    """
+    head, *arguments = str(verifier).split(",")
+    words = head.split(":")
+    first = next((place for place, word in enumerate(words) if place and _is_number(word)), len(words))
+    fixed = ["*", *words[first + 1 :]] if words[first + 1 :] else []
+    return ",".join([":".join([*words[:first], *fixed]), *(text for text in arguments if not _is_number(text))])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool([float(part) for part in text.split("/")])
+    except ValueError:
+        return False
 
 
 def _clean(axes: "Axes") -> None:

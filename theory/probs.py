@@ -11,6 +11,7 @@ The conventions
 * 0 log 0 = 0, and log(x/0) = inf for x > 0.
 """
 
+import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -20,6 +21,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
+
+from theory import parameters
 
 Array = npt.NDArray[Any]
 RowsLike = npt.ArrayLike | Sequence[Any]
@@ -101,16 +104,29 @@ def once(rows: Array, key: Any, compute: Callable[[Array], Any]) -> Any:
     """Give ``compute(rows)``, remembered under ``key`` for as long as these checked rows live.
 
     An entropy or an allowed set is wanted by the acceptance, the residual and the baseline of a rule, and by every rule
-    that is compared on the same rows. Rows that `check_rows` has not returned are not remembered.
+    that is compared on the same rows. What is remembered is read-only. Rows that `check_rows` has not returned are not
+    remembered, nor is anything of stacks larger than a chunk, whose facts would take as much memory as they do.
     """
-    if _checked.get(id(rows)) is not rows:
+    if _checked.get(id(rows)) is not rows or rows.size > CHUNK:
         return compute(rows)
     known = _known.setdefault(id(rows), {})
     if not known:
         weakref.finalize(rows, _known.pop, id(rows), None)
     if key not in known:
         known[key] = compute(rows)
+        if isinstance(known[key], np.ndarray):
+            known[key].flags.writeable = False
     return known[key]
+
+
+def own(rows: RowsLike, name: str) -> Array:
+    """Check rows that are to be kept, as `check_rows` does, and copy them where their owner could still change them."""
+    owner: Any = rows
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return check_rows(np.array(rows), name)
+        owner = owner.base
+    return check_rows(rows, name)
 
 
 def smallest(rows: Array) -> Any:
@@ -151,6 +167,8 @@ def check_two(first: RowsLike, second: RowsLike, name: str, other: str, start: i
 
 
 def _as_rows(rows: RowsLike, name: str) -> Array:
+    if isinstance(rows, np.ma.MaskedArray):
+        raise ValueError(f"{name} is a masked array: fill or drop the masked entries first")
     try:
         array = np.asarray(rows)
     except ValueError:
@@ -158,9 +176,10 @@ def _as_rows(rows: RowsLike, name: str) -> Array:
     if array.dtype == object:
         array = _as_fractions(array, name)
     elif array.dtype not in (np.float64, np.float32):
-        if array.dtype.kind not in "iuf":
-            raise ValueError(f"{name} has dtype {array.dtype}: rows hold floats, integers or Fractions")
-        array = array.astype(np.float64)
+        if array.dtype.kind not in "iuf" or array.dtype == np.float16:
+            allowed = "rows hold float64, float32, integers or Fractions"
+            raise ValueError(f"{name} has dtype {array.dtype}: {allowed}; convert, and theory.normalise on purpose")
+        array = array.astype(np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise ValueError(f"{name} has shape {array.shape}: the last axis is the vocabulary, of at least one token")
     return array
@@ -263,7 +282,8 @@ def normalise(weights: RowsLike) -> Array:
     >>> normalise([Fraction(1), Fraction(2)])
     array([Fraction(1, 3), Fraction(2, 3)], dtype=object)
     """
-    array = _as_rows(weights, "weights")
+    half = isinstance(weights, np.ndarray) and weights.dtype == np.float16
+    array = _as_rows(weights.astype(np.float64) if half else weights, "weights")  # type: ignore[union-attr]
     if array.size == 0:
         return array
     _check_entries(array, "weights")
@@ -353,6 +373,12 @@ def acceptance_ratio(p: Array, q: Array) -> Array:
     return np.where(drafted, np.minimum(p, q) / np.where(drafted, q, 1), 1).astype(np.result_type(p, q), copy=False)
 
 
+def most_probable(p: Array) -> Array:
+    """Give the point mass on the most probable token, the first of equals."""
+    first = np.asarray(p.argmax(axis=-1))[..., None]
+    return indicator(np.arange(p.shape[-1]) == first, p)
+
+
 def if_drafted(acceptance: Array, q: Array) -> Array:
     """Give ``acceptance`` where q(x) > 0, and 1 where it is 0, for the rules whose acceptance is not a ratio to q."""
     if smallest(q) > 0:
@@ -388,7 +414,12 @@ def entropy(p: RowsLike) -> Any:
     >>> float(entropy([1.0, 0.0]))
     0.0
     """
-    return once(check_rows(p), "entropy", _entropy)
+    return np.array(nats(check_rows(p)))[()]
+
+
+def nats(p: Array) -> Any:
+    """Entropy of checked rows, remembered with them."""
+    return once(p, "entropy", _entropy)
 
 
 def _entropy(p: Array) -> Any:
@@ -500,7 +531,8 @@ def sample(rows: RowsLike, rng: np.random.Generator, size: int | tuple[int, ...]
            [1, 0]])
     """
     array = check_rows(rows, "rows")
-    shape = (size,) if isinstance(size, int) else tuple(size)
+    parameters.check_generator("rng", rng)
+    shape = tuple(size) if isinstance(size, tuple | list) else (operator.index(size),)
     lead = array.shape[:-1]
     tokens = np.empty(shape + lead, dtype=np.intp)
     for where in np.ndindex(lead):

@@ -16,10 +16,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
-import pandas as pd
 
 from theory import divergences, linear, parameters, probs
 from theory.blocks import BlockVerifier, Tokenwise
@@ -29,6 +28,9 @@ from theory.models import Context, Model, Pair
 from theory.parameters import Number
 from theory.probs import Array
 from theory.truncation import Truncation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BUDGET = 4096
 """Beliefs (and likelihood ratios) that are told apart at most; beyond it there are bounds."""
@@ -238,7 +240,7 @@ def _branches(chain: HiddenChain, at: Array, weights: Array) -> tuple[Array, Arr
     return ended, weights[:, :-1, None] * chain.accepted[at, :-1]
 
 
-def state_laws(source: Source, pair: Pair, length: int, context: Context = ()) -> pd.DataFrame:
+def state_laws(source: Source, pair: Pair, length: int, context: Context = ()) -> "pd.DataFrame":
     """Law of the state of the pair after 0, 1, ..., ``length`` tokens.
 
     Parameters
@@ -258,6 +260,8 @@ def state_laws(source: Source, pair: Pair, length: int, context: Context = ()) -
     >>> state_laws(Plain(), pair, 2).to_numpy().tolist()
     [[1.0, 0.0], [0.5, 0.5], [0.25, 0.75]]
     """
+    import pandas as pd
+
     parameters.check_count("length", length)
     clipped = _clip(pair, length, context)
     chain = source.chain(clipped, context)
@@ -349,7 +353,7 @@ def distortion(
 
 def distortions(
     source: Source, pair: Pair, length: int, reference: Plain | None = None, context: Context = (), budget: int = BUDGET
-) -> pd.DataFrame:
+) -> "pd.DataFrame":
     """KL and TV between the first t tokens of a source and of the reference, t = 1..T, with their bounds.
 
     Parameters
@@ -372,8 +376,9 @@ def distortions(
     DataFrame, one row for each t
         ``tokens``; ``kl``, ``kl_low``, ``kl_high`` in nats; ``tv``, ``tv_low``, ``tv_high``, probabilities; ``kl`` and ``tv`` are
         NaN where the budget was exceeded, and equal to their bounds where it was not. Then what the bounds are made of:
-        ``tv_states`` (lower), ``tv_sum``, ``tv_product``, ``tv_coupling``, ``tv_ceiling``, ``tv_pinsker``, ``tv_bretagnolle_huber`` and
-        ``kl_ceiling`` (upper). For rules that are not token-wise these are NaN, and all is exact, by enumeration.
+        ``tv_states`` (lower), ``tv_sum``, ``tv_product``, ``tv_coupling``, ``tv_ceiling``, ``tv_pinsker``,
+        ``tv_bretagnolle_huber`` and ``kl_ceiling`` (upper). For rules that are not token-wise these are NaN, and all is exact,
+        by enumeration.
 
     Notes
     -----
@@ -403,6 +408,8 @@ def distortions(
     >>> table[["kl", "kl_low", "kl_high"]].iloc[[1, 29]].round(4).to_numpy().tolist()
     [[0.1322, 0.1322, 0.1322], [nan, 1.104, 1.3579]]
     """
+    import pandas as pd
+
     parameters.check_count("length", length)
     parameters.check_count("budget", budget)
     reference = Plain() if reference is None else reference
@@ -433,7 +440,7 @@ _BOUNDS = ("tv_states", "tv_sum", "tv_product", "tv_coupling", "tv_ceiling", "kl
 _COLUMNS = (*(field.name for field in fields(Distortion)), *_BOUNDS[:5], "tv_pinsker", "tv_bretagnolle_huber", "kl_ceiling")
 
 
-def _highest(tv: tuple[Any, ...], table: pd.DataFrame) -> Iterator[Any]:
+def _highest(tv: tuple[Any, ...], table: "pd.DataFrame") -> Iterator[Any]:
     """Give the exact TV while it is known; then the least upper bound, one of which adds to the last exact value."""
     last, behind = 0, 0
     names = ("tv_coupling", "tv_ceiling", "tv_pinsker", "tv_bretagnolle_huber")
@@ -626,8 +633,10 @@ def _tv(chain: HiddenChain, rows: Array, length: int, budget: int) -> Iterator[t
             (table, width), exact = table.coarsen(budget, width), False
 
 
-def _by_enumeration(source: Decoder, pair: Pair, length: int, reference: Plain, context: Context) -> pd.DataFrame:
+def _by_enumeration(source: Decoder, pair: Pair, length: int, reference: Plain, context: Context) -> "pd.DataFrame":
     """Compare the joint laws; shorter texts are their margins."""
+    import pandas as pd
+
     laws = [sequence_law(who, pair, length, context) for who in (source, reference)]
     found = []
     for tokens in range(1, length + 1):

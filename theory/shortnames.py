@@ -1,8 +1,8 @@
 """Short names: ``"lenience:0.4"`` for ``Lenience(0.4)``, read against a table and written back.
 
 The grammar is ``name[:argument[,argument]...]``, an argument ``value`` or ``keyword=value``. A value is a whole number,
-a fraction (``1/2``, kept exact), a decimal, or a word. A name inside a name separates its arguments with colons:
-``truncation-sampling:eta:0.25:0.5``.
+a fraction (``1/2``, kept exact), a decimal, or a word. A name inside a name separates its arguments with colons and has no
+keywords, which are those of the outer name: ``truncation:eta:0.25:0.5,fallback=target``.
 """
 
 import dataclasses
@@ -14,7 +14,9 @@ from typing import Any
 Converters = Mapping[str, Callable[[str], Any]]
 
 
-def build(text: str, table: Mapping[str, Callable[..., Any]], kind: str, convert: Converters | None = None) -> Any:
+def build(
+    text: str, table: Mapping[str, Callable[..., Any]], kind: str, convert: Converters | None = None, separator: str = ","
+) -> Any:
     """Make the object that ``text`` names.
 
     Parameters
@@ -27,24 +29,26 @@ def build(text: str, table: Mapping[str, Callable[..., Any]], kind: str, convert
         What error messages call the things in the table.
     convert : mapping of str to callable, optional
         For arguments that are short names themselves: parameter name to parser.
+    separator : str
+        What stands between arguments.
 
     Raises
     ------
     ValueError
-        For a name that is not in the table (the message lists the table), an argument that the callable does not
-        take (the message lists those that it takes), or a value that it refuses.
+        For a name that is not in the table (the message lists the table), an argument that is empty or that the callable
+        does not take (the message lists those that it takes), or a value that it refuses.
 
     Examples
     --------
     >>> build("complex:1,imag=2", {"complex": complex}, "number")
     (1+2j)
     """
-    name, _, rest = text.strip().partition(":")
+    name, colon, rest = text.strip().partition(":")
     if name not in table:
         raise ValueError(f"no {kind} is called {name!r}; there are: {', '.join(sorted(table))}")
     make = table[name]
     known = [p.name for p in inspect.signature(make).parameters.values()]
-    arguments = _arguments(text, [part for part in rest.split(",") if part], known)
+    arguments = _arguments(text, rest.split(separator) if colon else [], known)
     for key, value in arguments.items():
         arguments[key] = (convert or {}).get(key, _value)(value)
     try:
@@ -55,12 +59,14 @@ def build(text: str, table: Mapping[str, Callable[..., Any]], kind: str, convert
 
 def build_nested(text: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Any:
     """Make the object that a name inside a name stands for: colons separate its arguments too."""
-    name, _, rest = text.partition(":")
-    return build(f"{name}:{rest.replace(':', ',')}" if rest else name, table, kind)
+    return build(text, table, kind, separator=":")
 
 
 def write(thing: Any, name: str, separator: str = ",") -> str:
     """Write a dataclass as a short name: its fields in order, those at their default left out.
+
+    Behind commas, what comes after a default is written with its keyword. Behind colons, where a keyword would be the outer
+    name's, all fields up to the last that is not at its default are written by position.
 
     Examples
     --------
@@ -68,16 +74,20 @@ def write(thing: Any, name: str, separator: str = ",") -> str:
     ... class Scale:
     ...     factor: float
     ...     shift: float = 0
-    >>> write(Scale(2.5), "scale"), write(Scale(2.5, 1), "scale")
-    ('scale:2.5', 'scale:2.5,shift=1')
+    >>> write(Scale(2.5), "scale"), write(Scale(2.5, 1), "scale"), write(Scale(2.5, 1), "scale", ":")
+    ('scale:2.5', 'scale:2.5,shift=1', 'scale:2.5:1')
     """
-    parts = []
-    for field in dataclasses.fields(thing):
-        value = getattr(thing, field.name)
-        if field.default is dataclasses.MISSING:
-            parts.append(str(value))
-        elif value != field.default:
-            parts.append(f"{field.name}={value}")
+    fields = [(field, getattr(thing, field.name)) for field in dataclasses.fields(thing)]
+    needed = [field.default is dataclasses.MISSING or value != field.default for field, value in fields]
+    if separator == ":":
+        last = max((place for place, need in enumerate(needed) if need), default=-1)
+        parts = [str(value) for _, value in fields[: last + 1]]
+    else:
+        parts = [
+            str(value) if field.default is dataclasses.MISSING else f"{field.name}={value}"
+            for (field, value), need in zip(fields, needed, strict=True)
+            if need
+        ]
     return ":".join([name, separator.join(parts)]) if parts else name
 
 
@@ -85,6 +95,8 @@ def _arguments(text: str, parts: list[str], known: list[str]) -> dict[str, str]:
     arguments: dict[str, str] = {}
     positional = iter(known)
     for part in parts:
+        if not part.strip():
+            raise ValueError(f"{text!r}: an argument is empty; the arguments are {', '.join(known) or '(none)'}")
         key, equals, value = part.partition("=")
         if not equals:
             key, value = next(positional, ""), part

@@ -157,7 +157,7 @@ def _models_of(size: int, rows: Callable[[int], st.SearchStrategy[Array]]) -> st
     return st.one_of(one.map(lambda pair: iid(*pair)), chains, tables)
 
 
-def assert_law(verifier: TokenVerifier, law: Law, max_size: int = 4, examples: int = 300) -> None:
+def assert_law(verifier: TokenVerifier, law: Law, max_size: int = 6, examples: int = 300) -> None:
     """Assert, in exact rational arithmetic, that a verifier induces ``law(p, q)`` on every pair of rows.
 
     Parameters
@@ -174,8 +174,12 @@ def assert_law(verifier: TokenVerifier, law: Law, max_size: int = 4, examples: i
     Raises
     ------
     AssertionError
-        With a falsifying pair, the smallest that can be found: fewest tokens, then simplest fractions. Also where
-        an acceptance is outside [0, 1] or a replacement law does not sum to 1.
+        With a falsifying pair, the smallest that can be found: fewest tokens, then simplest fractions. Also where an acceptance
+        is outside [0, 1], a replacement law is none, or contradicts `residual_given`, or depends on rows stacked beside it.
+
+    Notes
+    -----
+    A search, not a proof: what differs only beyond ``max_size`` tokens is not seen.
 
     Examples
     --------
@@ -196,7 +200,7 @@ def assert_lossless(verifier: TokenVerifier | BlockVerifier, max_size: int | Non
         joint law over gamma + 1 tokens, for every pair of models and gamma up to 3: a test of first tokens alone would pass
         rules that are wrong from the second token on.
     max_size : int, optional
-        Tokens, at most: 4 for token rules, 3 for block rules.
+        Tokens, at most: 6 for token rules, 3 for block rules.
     examples : int, optional
         How many to try, the same ones at each run: 300 for token rules, 100 for block rules.
 
@@ -214,7 +218,7 @@ def assert_lossless(verifier: TokenVerifier | BlockVerifier, max_size: int | Non
     if isinstance(verifier, BlockVerifier):
         _assert_block_lossless(verifier, max_size or 3, examples or 100)
     else:
-        _assert_law(verifier, lambda p, _q: p, "the target", max_size or 4, examples or 300)
+        _assert_law(verifier, lambda p, _q: p, "the target", max_size or 6, examples or 300)
 
 
 def _assert_block_lossless(block: BlockVerifier, max_size: int, examples: int) -> None:
@@ -247,8 +251,16 @@ def _assert_law(verifier: TokenVerifier, law: Law, name: str, max_size: int, exa
         acceptance, residual = verifier.acceptance(p, q), verifier.residual(p, q)
         for token, a in enumerate(acceptance):
             assert 0 <= a <= 1, _report(verifier, p, q, f"has acceptance[{token}] = {a}, outside [0, 1].")
+        assert min(residual) >= 0, _report(verifier, p, q, f"has a residual with the entry {min(residual)}, below 0.")
         assert sum(residual) == 1, _report(verifier, p, q, f"has a residual that sums to {sum(residual)}.")
+        given_draft = verifier.residual_given(p, q, np.arange(len(p)))
+        rejected = q * (1 - acceptance)
+        averaged, mass = [sum(rejected * column) for column in given_draft.T], sum(rejected)
+        agree = averaged == [mass * r for r in residual]
+        assert agree, _report(verifier, p, q, "has a residual that is not the average of residual_given.")
         induced, wanted = verifier.induced(p, q), np.asarray(law(p, q))
+        stacked = verifier.induced(np.stack([p, p]), np.stack([q, q]))[0]
+        assert list(stacked) == list(induced), _report(verifier, p, q, "induces another law on stacked rows.", stacked=stacked)
         equal = all(x == y for x, y in itertools.zip_longest(induced, wanted))
         assert equal, _report(verifier, p, q, f"does not induce {name}.", induced=induced, wanted=wanted)
 

@@ -44,7 +44,10 @@ class Truncation(abc.ABC):
             True on A; never all False, never True where p(x) = 0. Where the rule itself keeps nothing, the most
             probable token (the first of equals) is kept.
         """
-        mask: Array = probs.once(probs.check_rows(p), self, self._allowed)
+        rows = probs.check_rows(p)
+        if type(self) not in TRUNCATIONS.values():  # somebody's own class, which may be mutable or unhashable
+            return self._allowed(rows)
+        mask: Array = probs.once(rows, self, self._allowed)
         return mask
 
     def _allowed(self, rows: Array) -> Array:
@@ -158,7 +161,7 @@ class Eta(Truncation):
         """Compare with min(ε, δ exp(-H))."""
         rows = probs.as_float(p)
         delta = float(self.epsilon) ** 0.5 if self.delta is None else float(self.delta)
-        nats = np.asarray(probs.entropy(rows))[..., None]
+        nats = np.asarray(probs.nats(rows) if rows is p else probs.entropy(rows))[..., None]
         return _reaches(rows, np.minimum(float(self.epsilon), delta * np.exp(-nats)), 16 * (1 + nats))
 
 
@@ -216,7 +219,7 @@ class TopK(Truncation):
     def keep(self, p: Array) -> Array:
         """Compare with the k-th largest probability."""
         place = max(0, p.shape[-1] - int(self.k))
-        return _reaches(p, np.partition(p, place, axis=-1)[..., place, None])
+        return np.asarray(p >= np.partition(p, place, axis=-1)[..., place, None], dtype=bool)  # both sides are entries of p
 
 
 @final

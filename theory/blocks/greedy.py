@@ -7,7 +7,6 @@ import numpy as np
 
 from theory import probs
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome
-from theory.verifiers.truncating import most_probable
 
 
 @final
@@ -39,7 +38,7 @@ class GreedyBlock(BlockVerifier):
         while kept < draft.gamma and tokens[kept] == rows[kept].argmax():
             kept += 1
         row = rows[kept]
-        return (Outcome(row.sum() ** 0, kept, most_probable(row)),)
+        return (Outcome(row.sum() ** 0, kept, probs.most_probable(row)),)
 
     def verify(self, draft: Draft, rng: np.random.Generator) -> BlockVerified:
         """Count matches; no coin is tossed."""

@@ -94,8 +94,8 @@ class BlockVerification(_Joint):
     Notes
     -----
     w_0 = 1, w_i = min(1, w_{i-1} p(x_i)/q(x_i)); with S_i = Σ (w_i p - q)+ at the row after i tokens,
-    h_i = S_i / (S_i + 1 - w_i) for i < γ (0/0 is 1) and h_γ = w_γ; τ is the largest i whose uniform is at most h_i. Then P(τ >= i | x_1..x_i) = w_i, so that
-    E[τ] = Σ E[w_i], never less than token-wise.
+    h_i = S_i / (S_i + 1 - w_i) for i < γ (0/0 is 1) and h_γ = w_γ; τ is the largest i whose uniform is below h_i. Then
+    P(τ >= i | x_1..x_i) = w_i, so that E[τ] = Σ E[w_i], never less than token-wise.
 
     Examples
     --------

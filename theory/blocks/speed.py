@@ -31,7 +31,7 @@ def block_efficiency(acceptance_rate: RowsLike | Number, gamma: int) -> Any:
 
     Notes
     -----
-    Leviathan et al. (arXiv 2211.17192), Eq. 1, summed as 1 + α + ... + α^γ, which is exact at α = 1 and on Fractions.
+    Leviathan et al. (arXiv 2211.17192), Eq. 1, the sum 1 + α + ... + α^γ; exact on Fractions.
 
     Examples
     --------
@@ -40,14 +40,20 @@ def block_efficiency(acceptance_rate: RowsLike | Number, gamma: int) -> Any:
     """
     parameters.check_count("gamma", gamma)
     rate = np.asarray(acceptance_rate)
-    outside = ~((rate >= 0) & (rate <= 1 + 1e-4))  # rows within their tolerance may be accepted at 1 + 1e-5
+    if rate.dtype.kind not in "iufO":
+        raise ValueError(f"acceptance_rate = {acceptance_rate!r}: must be numbers in [0, 1]")
+    try:
+        outside = np.asarray(~np.asarray((rate >= 0) & (rate <= 1), dtype=bool))
+    except TypeError:
+        raise ValueError(f"acceptance_rate = {acceptance_rate!r}: must be numbers in [0, 1]") from None
     if outside.any():
         raise ValueError(f"acceptance_rate = {rate[outside][0]}: must be in [0, 1]")
-    rate = np.minimum(rate, 1)
-    total = rate**0
-    for _ in range(gamma):
-        total = total * rate + 1
-    return total
+    if rate.dtype == object:
+        return sum(rate**k for k in range(gamma + 1))
+    rate = rate.astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        series = -np.expm1((gamma + 1) * np.log(rate)) / (1 - rate)
+    return np.where(rate < 1, series, gamma + 1)[()]
 
 
 def speedup(tokens_per_call: Any, gamma: int, cost: Number) -> Any:

@@ -52,9 +52,9 @@ def length_pmf(block: BlockVerifier, p: RowsLike, q: RowsLike, gamma: int) -> Ar
     Notes
     -----
     Token-wise: α^k (1 - α), and α^γ at the end, for any V. Block verification (and hierarchical, the same law):
-    P(τ >= i) = E[w_i], with the weight w_i = min(1, w_{i-1} p(x)/q(x)) a chain of its own. It is carried forward as a table from weight to
-    probability; equal weights are merged, and since a weight depends on *how often* each ratio was met since it was last 1, and
-    not on the order, the table grows like γ^V and not like V^γ.
+    P(τ >= i) = E[w_i], with the weight w_i = min(1, w_{i-1} p(x)/q(x)) a chain of its own. It is carried forward as a table from
+    weight to probability; equal weights are merged, and since a weight depends on *how often* each ratio was met since it was
+    last 1, and not on the order, the table grows like γ^V and not like V^γ.
 
     Examples
     --------

@@ -297,6 +297,7 @@ def _run(
     import joblib
 
     parameters.check_count("n", n)
+    parameters.check_generator("rng", rng)
     parameters.check_count("gamma", arguments[2])
     parameters.check_count("workers", workers)
     sizes = [min(PATHS, n - start) for start in range(0, n, PATHS)]

@@ -155,7 +155,10 @@ def _per_pair(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np
     p, q = (probs.as_float(rows) for rows in probs.check_pair(p, q))
     shape = np.broadcast_shapes(p.shape, q.shape)
     p, q = np.broadcast_to(p, shape), np.broadcast_to(q, shape)
+    parameters.check_generator("rng", rng)
     pairs = list(np.ndindex(shape[:-1]))
+    if not pairs:
+        raise ValueError(f"p and q have shapes {p.shape} and {q.shape}: there is no pair of rows to draw from")
     with progress(hidden=n * len(pairs) < LONG) as bar:
         task = bar.add_task(f"{verifier}: {n:,} draws for each of {len(pairs):,} pairs", total=n * len(pairs))
         results = [estimate(verifier, p[pair], q[pair], n, rng, lambda done: bar.advance(task, done)) for pair in pairs]

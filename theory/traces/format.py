@@ -7,7 +7,7 @@ layouts:
 rows           arrays                                 dtype and meaning
 =============  =====================================  ===========================================================
 probabilities  ``p``, ``q`` (positions, V)            float32, float64; sums of 1 as in `theory.probs`
-logarithms     ``logp``, ``logq`` (positions, V)      float16, float32, float64; natural; normalised when read
+logarithms     ``logp``, ``logq`` (positions, V)      float16, float32, float64; natural; rescaled when read
 truncated      ``offsets`` (positions + 1)            int32, int64; row i is ``offsets[i]:offsets[i + 1]`` of
 ..             ``ids`` (entries)                      uint16, uint32, int32, int64; tokens, no two equal in a row
 ..             ``logp``, ``logq`` (entries)           float16, float32, float64
@@ -201,7 +201,8 @@ class Trace:
         Parameters
         ----------
         p, q : array_like, shape (positions, V)
-            Rows; float32 is kept, other numbers become float64. An array may be memory-mapped: it is not copied.
+            Rows; float32 is kept, integers become float64. Arrays that can still be written to are copied, so that a
+            change of theirs does not reach the trace; a read-only one, such as a memory-mapped file, is not.
         tokens : array_like of int, shape (positions,), optional
             The token at each position, -1 where unknown.
         temperature : float, optional
@@ -226,7 +227,7 @@ theory.normalise rescales on purpose
         rows = {}
         for name, values in (("p", p), ("q", q)):
             try:
-                rows[name] = probs.check_rows(values, name)
+                rows[name] = probs.own(values, name)
             except ValueError as damage:
                 raise TraceError("trace", str(damage)) from None
         return cls._gather(rows, tokens, {"temperature": temperature, "target": target, "draft": draft, **about})
@@ -252,7 +253,7 @@ theory.normalise rescales on purpose
         Parameters
         ----------
         logp, logq : array_like, shape (positions, V), or (entries,) for truncated rows
-            float16 and float32 are kept. Normalised, but for rounding (`MASS_ERROR`).
+            float16 and float32 are kept. Normalised, but for rounding (`MASS_ERROR`). Copied as in `Trace.from_rows`.
         offsets : array_like of int, shape (positions + 1,), optional
             Truncated rows: row i is ``offsets[i]:offsets[i + 1]`` of ``logp``, ``logq`` and ``ids``.
         ids : array_like of int, shape (entries,), optional
@@ -293,7 +294,10 @@ theory.normalise rescales on purpose
 
     @classmethod
     def _gather(cls, rows: Mapping[str, Any], tokens: Any, about: dict[str, Any]) -> Self:
-        exact = about.pop("exact", None) or {}
+        exact = about.pop("exact", None)
+        exact = {} if exact is None else exact
+        if not isinstance(exact, Mapping):
+            raise TraceError("trace", f"exact = {exact!r}: a mapping of names to arrays must stand here")
         vectors: dict[str, Any] = {"tokens": tokens, **{f"exact_{name}": values for name, values in exact.items()}}
         for name in ("prompt_id", "position", "prompt_tokens", "prompt_offsets"):
             vectors[name] = about.pop(name, None)
@@ -302,7 +306,8 @@ theory.normalise rescales on purpose
         if about:
             raise TypeError(f"unexpected arguments {', '.join(about)}")
         _check_names(arrays, "trace")
-        trace = cls._assemble({name: _as_array(name, values) for name, values in arrays.items()}, known, "trace")
+        owned = {name: values if name in ("p", "q") else _own(name, values) for name, values in arrays.items()}
+        trace = cls._assemble(owned, known, "trace")
         trace.check()
         return trace
 
@@ -330,7 +335,9 @@ theory.normalise rescales on purpose
                 parameters.check("temperature", temperature, "[0, inf)")
             except ValueError as damage:
                 raise TraceError(where, str(damage)) from None
-        provenance = dict(known.get("provenance") or {})
+        provenance = {} if known.get("provenance") is None else known["provenance"]
+        if not isinstance(provenance, Mapping):
+            raise TraceError(where, f"provenance = {provenance!r}: a mapping of names to text must stand here")
         for key, value in provenance.items():
             if not isinstance(key, str) or not isinstance(value, str) or key in _RESERVED:
                 raise TraceError(where, f"provenance {key!r}: {value!r}: text under a name of its own must stand here")
@@ -349,7 +356,7 @@ theory.normalise rescales on purpose
             position=vectors.get("position"),
             prompt_tokens=vectors.get("prompt_tokens"),
             prompt_offsets=vectors.get("prompt_offsets"),
-            provenance=MappingProxyType(provenance),
+            provenance=MappingProxyType(dict(provenance)),
             where=where,
         )
         return trace if tail_tokens in (None, trace.tail_tokens) else trace.with_tail_tokens(tail_tokens)
@@ -531,11 +538,21 @@ theory.normalise rescales on purpose
     __hash__ = None  # type: ignore[assignment]
 
 
-def _as_array(name: str, values: npt.ArrayLike) -> Array:
+def _own(name: str, values: npt.ArrayLike) -> Array:
+    """Give an array in native byte order that nobody else can write to: ``values`` itself where it is that already."""
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
         raise TraceError("trace", f"{name}: its rows do not have one length") from None
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            array = array.copy()
+            array.flags.writeable = False
+            return array
+        base = base.base
+    return array
 
 
 def _same(mine: Array | None, theirs: Array | None) -> bool:

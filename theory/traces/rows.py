@@ -1,6 +1,7 @@
 """Rows of a trace: probabilities or logarithms, whole or truncated; read, checked and decoded when they are sliced."""
 
 import abc
+import operator
 from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Any, NoReturn, final
@@ -76,11 +77,19 @@ class Rows(abc.ABC):
             if step != 1:
                 raise ValueError(f"{self.name}[::{step}]: rows are sliced with step 1")
             return self.load(start, max(start, stop))
-        row = int(index)
+        row = self._whole_number(index)
         if not -len(self) <= row < len(self):
             raise IndexError(f"{self.name}[{row}]: there are {len(self)} rows")
         row %= len(self)
         return np.asarray(self.load(row, row + 1)[0])
+
+    def _whole_number(self, index: Any) -> int:
+        try:
+            if not isinstance(index, bool):
+                return operator.index(index)
+        except TypeError:
+            pass
+        raise TypeError(f"{self.name}[{index!r}]: rows are taken by a whole number or by a slice i:j")
 
     def __iter__(self) -> Iterator[Array]:
         return (self[row] for row in range(len(self)))
@@ -94,7 +103,10 @@ class Rows(abc.ABC):
 
 @final
 class DenseRows(Rows):
-    """Rows over the whole vocabulary: probabilities as they stand, or logarithms, exponentiated and normalised."""
+    """Rows over the whole vocabulary: probabilities as they stand, or logarithms, exponentiated and rescaled to sum to 1.
+
+    A row of logarithms that needs more rescaling than `MASS_ERROR` is an error.
+    """
 
     def __init__(self, stored: Stored, name: str, where: str) -> None:
         super().__init__(stored, name, where, (stored.shape[0], stored.shape[1]))
@@ -150,7 +162,8 @@ class RaggedRows(_Ragged):
     The same slice of p, of q and of the ids has the same width, and the same token in each column.
 
     Recorded tokens are rescaled to carry exactly 1 - tail mass, which undoes what the rounding of the logarithms did to
-    the mass of the row. This is the one rescaling there is; a row that needs more of it than `MASS_ERROR` is an error.
+    the mass of the row; a row that needs more of it than `MASS_ERROR` is an error. Dense rows of logarithms are rescaled to 1
+    in the same way and within the same bound. Rows of probabilities never are.
     """
 
     def __init__(

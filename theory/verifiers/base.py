@@ -6,11 +6,13 @@ samples: a second route to each number, not derived from the first.
 """
 
 import abc
+import dataclasses
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from theory import probs, shortnames
+from theory import parameters, probs, shortnames
+from theory.parameters import Number
 from theory.probs import Array, RowsLike
 
 
@@ -126,6 +128,11 @@ class TokenVerifier(abc.ABC):
         """Whether these parameters make `induced` equal to p for every p and q."""
         return False
 
+    @property
+    def ceiling(self) -> Number | None:
+        """The factor c of the ceiling that the rule puts on its law, π <= c p for every pair; None where it puts none."""
+        return None
+
     def baseline(self, p: RowsLike) -> Array | None:
         """Give the true baseline: what the rule is meant to sample where that is not p, else None.
 
@@ -208,8 +215,9 @@ class TokenVerifier(abc.ABC):
         ValueError
             Where ``p`` or ``q`` are not rows, or ``drafted`` does not fit them.
         """
-        p, q = probs.check_pair(p, q)
+        p, q = (probs.as_float(rows) for rows in probs.check_pair(p, q))
         tokens = check_drafted(drafted, p, q)
+        parameters.check_generator("rng", rng)
         shape = np.broadcast_shapes(p.shape, q.shape)
         if len(shape) == 1:
             return self.procedure(p, q, tokens, rng)
@@ -221,7 +229,16 @@ class TokenVerifier(abc.ABC):
         return Verified(accepted, emitted)
 
     def __str__(self) -> str:
-        return shortnames.write(self, self.name) if self.name else repr(self)
+        return shortnames.write(self, self.name) if self.name and dataclasses.is_dataclass(self) else repr(self)
+
+
+def check_rule(verifier: TokenVerifier, p: Array, q: Array) -> None:
+    """Raise where a rule, which may be somebody's own, gives no probabilities or no law on these checked rows."""
+    acceptance = np.asarray(verifier.acceptance(p, q))
+    outside = ~((acceptance >= 0) & (acceptance <= 1 + 1e-4))
+    if outside.any():
+        raise ValueError(f"{verifier}: acceptance = {acceptance[outside][0]}: must be a probability for every token")
+    probs.check_rows(verifier.residual(p, q), f"the residual of {verifier}")
 
 
 class ExcessResidual(TokenVerifier):

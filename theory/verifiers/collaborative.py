@@ -54,6 +54,11 @@ class Lenience(base.Yielding):
         """Where lenience is 1."""
         return self.lenience == 1
 
+    @property
+    def ceiling(self) -> Number:
+        """1/l: no token above p/l."""
+        return parameters.inverse(self.lenience)
+
     def yielded(self, p: Array, q: Array) -> Array:
         """Give p/l."""
         return ceiling(p, self.lenience)
@@ -103,10 +108,8 @@ class CoS(base.Yielding):
         return self.lam == 1
 
     def yielded(self, p: Array, q: Array) -> Array:
-        """Give m = λ p + (1 - λ) q, as q - λ (q - p), which is q where p = q, rounded or not."""
-        m = q - p
-        m *= parameters.carry(self.lam, q)
-        return np.asarray(np.subtract(q, m, out=m))
+        """Give m = λ p + (1 - λ) q."""
+        return mix(p, q, self.lam)
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Verify strictly against the mixture."""
@@ -227,17 +230,23 @@ class OvershootCeiling(base.ExcessResidual):
         """Where λ is 1."""
         return self.lam == 1
 
+    @property
+    def ceiling(self) -> Number:
+        """1/λ: no token above p/λ."""
+        return parameters.inverse(self.lam)
+
     def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, P/q)."""
         p, q = probs.check_pair(p, q)
         top = ceiling(p, self.lam)
-        mixture = 1 - parameters.carry(self.lam, q) * (1 - probs.acceptance_ratio(p, q))
+        mixture = mix(probs.acceptance_ratio(p, q), 1, self.lam)
         return np.where(under(q, top), mixture, probs.acceptance_ratio(top, q))
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Compare u q with P at the drafted token."""
         target, draft, lam = p[drafted], q[drafted], float(self.lam)
-        yielded = np.where(under(draft, target / lam), mix(target, draft, lam), target / lam)
+        top = ceiling(target, lam)
+        yielded = np.where(under(draft, top), mix(target, draft, lam), top)
         return base.replace(drafted, rng.random(drafted.shape) * draft < yielded, np.maximum(p - q, 0), p, rng)
 
 
@@ -281,16 +290,14 @@ class AdaptiveInterpolation(base.ExcessResidual):
     def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give min(1, P/q): 1 where q <= p, since Δ >= 0, and the mixture's ratio elsewhere."""
         p, q = probs.check_pair(p, q)
-        return 1 - parameters.carry(self.lam, q) * (1 - probs.acceptance_ratio(p, q))
+        return mix(probs.acceptance_ratio(p, q), 1, self.lam)
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
-        """Compare u q with P at the drafted token, Δ by the paper's Eq. 11."""
-        lam = float(self.lam)
+        """Compare u q with P at the drafted token, Δ = Σ (q - p/λ)+ / TV(p, q), which the paper's Eq. 11 comes to."""
         distance = np.abs(p - q).sum() / 2
-        # Δ = (½ Σ |q - p/l| + ½ - 1/(2 l)) / (½ Σ |q - p|); p = q makes every choice of Δ the same law
-        delta = (np.abs(q - p / lam).sum() / 2 + 0.5 - 0.5 / lam) / distance if distance > 0 else 0.0
+        delta = np.maximum(q - ceiling(p, self.lam), 0).sum() / distance if distance > 0 else 0.0
         target, draft = p[drafted], q[drafted]
-        yielded = np.where(draft <= target, draft + max(delta, 0.0) * (target - draft), mix(target, draft, lam))
+        yielded = np.where(draft <= target, draft + delta * (target - draft), mix(target, draft, self.lam))
         return base.replace(drafted, rng.random(drafted.shape) * draft < yielded, np.maximum(p - q, 0), p, rng)
 
 
@@ -340,15 +347,18 @@ class HybridCeiling(base.ExcessResidual):
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Keep what A allows; toss the lenient coin for the rest; replace from norm((p - Y)+)."""
         allowed = MinP(self.p_base).allowed(p)
-        yielded = np.where(allowed, q, np.minimum(q, p / float(self.lenience)))
+        yielded = np.where(allowed, q, np.minimum(q, ceiling(p, self.lenience)))
         accepted = rng.random(drafted.shape) * q[drafted] < yielded[drafted]
         return base.replace(drafted, accepted, np.maximum(p - yielded, 0), p, rng)
 
 
 def ceiling(p: Array, lenience: Number) -> Array:
-    """Give p/l; a p so large against l that the quotient overflows is above every draft."""
+    """Give p/l; where the quotient overflows it is above every draft, and 0/l is 0 however small l is."""
+    divisor = parameters.carry(lenience, p)
+    if not probs.is_exact(p):
+        divisor = max(divisor, float(np.finfo(p.dtype).tiny))
     with np.errstate(over="ignore"):
-        return np.asarray(p / parameters.carry(lenience, p))
+        return np.asarray(p / divisor)
 
 
 def under(q: Array, top: Array) -> Array:
@@ -358,7 +368,7 @@ def under(q: Array, top: Array) -> Array:
     return np.asarray(q <= top * (1 + 4 * float(np.finfo(top.dtype).eps)))
 
 
-def mix(p: Array, q: Array, weight: Number) -> Array:
-    """Give λ p + (1 - λ) q."""
-    lam = parameters.carry(weight, q)
+def mix(p: Array, q: Array | int, weight: Number) -> Array:
+    """Give λ p + (1 - λ) q, which is p to the last digit where λ is 1."""
+    lam = parameters.carry(weight, p)
     return np.asarray(lam * p + (1 - lam) * q)

@@ -8,7 +8,6 @@ import numpy as np
 from theory import probs
 from theory.probs import Array, RowsLike
 from theory.verifiers import base
-from theory.verifiers.truncating import most_probable
 
 
 @final
@@ -89,17 +88,17 @@ class GreedyMatch(base.TokenVerifier):
 
     def baseline(self, p: RowsLike) -> Array | None:
         """Give the point mass on the target's most probable token."""
-        return most_probable(probs.check_rows(p))
+        return probs.most_probable(probs.check_rows(p))
 
     def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
         """Give 1 on the most probable token, 0 off it."""
         p, q = probs.check_pair(p, q)
-        return probs.if_drafted(most_probable(p), q)
+        return probs.if_drafted(probs.most_probable(p), q)
 
     def residual(self, p: RowsLike, q: RowsLike) -> Array:
         """Give the point mass on the most probable token."""
         p, q = probs.check_pair(p, q)
-        return probs.spread(most_probable(p), q)
+        return probs.spread(probs.most_probable(p), q)
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Emit the most probable token; the draft is accepted where it is that token."""

@@ -10,7 +10,7 @@ redraft    q 1_A / q(A)             q 1_A / q(A)                    the paper's 
 target     p                        q 1_A + (1 - q(A)) p            the paper's code; TokenV3 of speculative cascades
 truncated  p 1_A / p(A)             q 1_A + (1 - q(A)) p_A          a natural variant; no code known
 argmax     the most probable token  q 1_A + (1 - q(A)) δ            Medusa and vLLM
-residual   norm((p - q)+)           q 1_A + (1 - q(A)) r            strict verification's residual
+residual   norm((p - q)+)           q 1_A + (1 - q(A)) r            strict verification's residual; jumps at p = q
 optimal    norm((p - q 1_A)+)       q 1_A + (1 - q(A)) r            least TV for this acceptance (Yin et al., Thm 4)
 ========== ======================== ==============================  ==============================================
 
@@ -33,7 +33,7 @@ from theory.verifiers.strict import Strict
 
 STRICT = Strict()
 
-REDRAFT_ROUNDS = 8
+REDRAFT_ROUNDS = 3
 """Literal redrafts before the rest are drawn from the law that redrafting has."""
 
 
@@ -51,7 +51,7 @@ def _truncated(p: Array, q: Array, allowed: Array) -> Array:
 
 
 def _argmax(p: Array, q: Array, allowed: Array) -> Array:
-    return probs.spread(most_probable(p), q)
+    return probs.spread(probs.most_probable(p), q)
 
 
 def _residual(p: Array, q: Array, allowed: Array) -> Array:
@@ -297,6 +297,11 @@ class TruncationSampling(base.TokenVerifier):
     claim: ClassVar[str] = "toward the truncated target, always"
     source: ClassVar[str] = "the paper, Eq. 4"
 
+    @property
+    def lossless(self) -> bool:
+        """Where nothing is ever cut off: min-p at 0."""
+        return self.truncation == MinP(0)
+
     def __post_init__(self) -> None:
         _check_truncation(self.truncation)
 
@@ -328,9 +333,3 @@ class TruncationSampling(base.TokenVerifier):
         truncated = kept / kept.sum()
         accepted = rng.random(drafted.shape) * q[drafted] < truncated[drafted]
         return base.replace(drafted, accepted, np.maximum(truncated - q, 0), truncated, rng)
-
-
-def most_probable(p: Array) -> Array:
-    """Give the point mass on the most probable token, the first of equals."""
-    first = np.asarray(p.argmax(axis=-1))[..., None]
-    return probs.indicator(np.arange(p.shape[-1]) == first, p)
