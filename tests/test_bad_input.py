@@ -10,6 +10,7 @@ from tests import cases
 from theory import divergences, exact, monte_carlo
 
 RNG = np.random.default_rng(0)
+TRUNCATIONS = [theory.MinP(0.1), theory.Eta(0.1), theory.Epsilon(0.1), theory.TopK(2), theory.TopP(0.5), theory.Typical(0.5)]
 GOOD = np.array([0.5, 0.25, 0.25])
 
 TAKES_A_PAIR = {
@@ -30,7 +31,8 @@ TAKES_A_PAIR = {
 TAKES_A_ROW = {
     "entropy": theory.entropy,
     "sample": lambda p: theory.sample(p, RNG),
-    **{f"{rule}": rule.allowed for rule in (theory.MinP(0.1), theory.Eta(0.1), theory.TopP(0.5), theory.Typical(0.5))},
+    **{f"{rule}": rule.allowed for rule in TRUNCATIONS},
+    **{f"{rule} truncate": rule.truncate for rule in TRUNCATIONS},
     **{f"{verifier}.baseline": verifier.baseline for verifier in cases.FLOATS},
 }
 

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import termios
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -86,7 +87,7 @@ def test_compare_prints_the_numbers_of_the_library(capsys, trace_file):
 
 def test_every_printed_number_of_compare_is_the_librarys_however_small(capsys):
     names = ("cos:0.9", "cos:0.999", "lenience:0.99", "lenience:0.2", "contrastive-cos:0.01", "spec-cascade:0.9", "strict")
-    rows = "zipf:200,strength=0.05,count=8,seed=1"
+    rows = "dirichlet:30,0.2,count=8,seed=1"
     code, out, _ = run(capsys, "compare", "--synthetic", rows, *(word for name in names for word in ("--verifier", name)))
     assert code == 0
     table = theory.compare([theory.parse(name) for name in names], *synthetic.parse(rows)).set_index("verifier")
@@ -191,7 +192,7 @@ def test_a_terminal_has_its_own_width(width):
             pass
         assert process.wait() == 0
     os.close(master)
-    text = out.decode()
+    text = re.sub(r"\x1b\[[\d;]*m", "", out.decode())
     assert ("columns fit here" in text) == (width == 80)
     assert max(len(line.rstrip("\r")) for line in text.split("\n")) <= width
 
@@ -338,6 +339,24 @@ def test_figures_do_not_depend_on_the_day(capsys, tmp_path, monkeypatch):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", day)
         assert run(capsys, "show", "strict", "--plot", tmp_path / f"{day}.pdf")[0] == 0
     assert (tmp_path / "0.pdf").read_bytes() == (tmp_path / "1000000000.pdf").read_bytes()
+
+
+FIGURES = Path(__file__).parents[1] / "figures"
+
+
+def test_every_figure_has_a_sentence_and_a_command():
+    commands = re.findall(r"`(theory [^`]+)`", (FIGURES / "README.md").read_text())
+    made_by_them = sorted(Path(word).name for command in commands for word in command.split() if word.startswith("figures/"))
+    assert made_by_them == sorted(path.name for path in FIGURES.iterdir() if path.name != "README.md")
+
+
+@pytest.mark.parametrize("command", ["compare", "blocks"])
+def test_the_tables_of_the_figures_are_what_their_command_writes_now(command, capsys, tmp_path):
+    name = {"compare": "tradeoff.csv", "blocks": "blocks.csv"}[command]
+    assert run(capsys, command, "--csv", tmp_path / name)[0] == 0
+    now, kept = (pd.read_csv(folder / name) for folder in (tmp_path, FIGURES))
+    columns = [column for column in now if not column.endswith(("_low", "_high"))]
+    pd.testing.assert_frame_equal(now[columns], kept[columns], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(

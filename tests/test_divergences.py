@@ -153,6 +153,13 @@ def test_a_ceiling_met_exactly_is_not_overshoot_in_floats():
         assert theory.overshoot_mass(theory.Lenience(0.49).induced(p.astype(dtype), q.astype(dtype)), p.astype(dtype)) > 0.01
 
 
+def test_the_room_for_rounding_at_the_factor_is_no_more_than_that():
+    target = np.array([0.25, 0.75])
+    for above, wanted in ((1e-15, 0), (1e-9, 0.5)):
+        induced = np.array([0.5 * (1 + above), 1 - 0.5 * (1 + above)])
+        assert theory.overshoot_mass(induced, target) == pytest.approx(wanted)
+
+
 @pytest.mark.parametrize("measure", [theory.total_variation, theory.kl_divergence, theory.chi_square, theory.hellinger])
 def test_rows_broadcast(measure):
     rng = np.random.default_rng(3)

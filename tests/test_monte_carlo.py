@@ -61,6 +61,22 @@ def test_procedure_follows_the_law_jointly_in_coin_and_token(verifier, name):
     assert p_value(counts, law) > ALPHA
 
 
+@pytest.mark.parametrize("verifier", cases.FLOATS, ids=str)
+def test_procedure_on_long_float32_rows_with_a_tail(verifier):
+    rng = np.random.default_rng(18)
+    p = theory.normalise((rng.dirichlet(np.full(300, 0.05)) + 1e-7).astype(np.float32))
+    q = theory.normalise((0.5 * p + 0.5 * rng.dirichlet(np.full(300, 0.05))).astype(np.float32))
+    counts = np.bincount(verifier.verify(p, q, theory.sample(q, rng, N), rng).token, minlength=300)
+    expected = verifier.induced(p, q).astype(np.float64)
+    assert not counts[expected == 0].any()
+    expected *= N / expected.sum()
+    rare = expected < 20
+    counts, expected = np.append(counts[~rare], counts[rare].sum()), np.append(expected[~rare], expected[rare].sum())
+    held = expected > 1e-9
+    if held.sum() > 1:
+        assert scipy.stats.chisquare(counts[held], expected[held] * counts[held].sum() / expected[held].sum()).pvalue > ALPHA
+
+
 @pytest.mark.parametrize("mu", [0.1, 0.5])
 def test_procedure_of_irrational_rules(mu):
     p, q = rows(PAIRS["golden"])
