@@ -6,6 +6,6 @@ import hypothesis
 import matplotlib as mpl
 
 mpl.use("Agg")
-hypothesis.settings.register_profile("quick", max_examples=15, deadline=None, derandomize=True, database=None)
-hypothesis.settings.register_profile("thorough", max_examples=60, deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("quick", max_examples=8, deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("thorough", max_examples=50, deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("thorough" if os.environ.get("CI") else "quick")

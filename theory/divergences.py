@@ -198,7 +198,7 @@ def chi_square(p: RowsLike, q: RowsLike) -> Any:
     else:
         with np.errstate(over="ignore"):  # a divergence above the largest float is reported as inf
             terms = difference * (difference / np.where(some, b, 1))
-    return probs.total(np.where(some, terms, np.where(a > 0, np.inf, 0)))
+    return probs.total(np.where(some, terms, np.where(a > 0, np.inf, 0 * a)))
 
 
 def hellinger(p: RowsLike, q: RowsLike) -> Any:
@@ -292,7 +292,7 @@ def max_overshoot(induced: RowsLike, target: RowsLike) -> Any:
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             return np.fmax.reduce(a / b, axis=-1)  # fmax passes over the NaN of 0/0
     some = b > 0
-    return np.where(some, a / np.where(some, b, 1), np.where(a > 0, np.inf, 0)).max(axis=-1)
+    return np.where(some, a / np.where(some, b, 1), np.where(a > 0, np.inf, 0 * a)).max(axis=-1)
 
 
 def overshoot_mass(induced: RowsLike, target: RowsLike, factor: parameters.Number = 2) -> Any:
