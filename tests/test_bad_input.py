@@ -20,11 +20,9 @@ TAKES_A_PAIR = {
     "exact.total_variation": lambda p, q: exact.total_variation(theory.Strict(), p, q),
     "monte_carlo.induced": lambda p, q: monte_carlo.induced(theory.Strict(), p, q, 2, RNG),
     "compare": lambda p, q: theory.compare([theory.Strict()], p, q, resamples=2),
-    **{
-        f"{verifier}.{method}": getattr(verifier, method)
-        for verifier in cases.FLOATS
-        for method in ("acceptance", "residual", "acceptance_rate", "induced", "law")
-    },
+    **{f"{verifier}.{method}": getattr(verifier, method) for verifier in cases.FLOATS for method in ("acceptance", "residual")},
+    # These are the base class's own, the same for all rules.
+    **{f"strict.{method}": getattr(theory.Strict(), method) for method in ("acceptance_rate", "induced", "law")},
     **{f"{verifier}.verify": lambda p, q, v=verifier: v.verify(p, q, [0], RNG) for verifier in cases.FLOATS},
     **{f"{verifier}.residual_given": lambda p, q, v=verifier: v.residual_given(p, q, [0]) for verifier in cases.FLOATS},
 }
