@@ -111,6 +111,12 @@ class CoS(base.Yielding):
         """Give m = λ p + (1 - λ) q."""
         return mix(p, q, self.lam)
 
+    def replaced(self, p: Array, q: Array, accepted: Array, rejected: Array) -> Array:
+        """Give λ (p - q)+, which is R norm((p - q)+) since R = λ TV(p, q)."""
+        replaced = probs.excess(p, q)
+        replaced *= parameters.carry(self.lam, p)
+        return replaced
+
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Verify strictly against the mixture."""
         mixture = mix(p, q, self.lam)
