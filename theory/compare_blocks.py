@@ -17,13 +17,6 @@ if TYPE_CHECKING:
 CELLS = 500
 """Of the grid that brackets block verification; the bracket is then about 1e-6 wide."""
 
-ROUTES = {
-    "closed form": "α^k: exact",
-    "merged weights": "exact",
-    "bounds": "rigorous bounds, whose middle is given",
-}
-"""How a length law was found."""
-
 
 def length_laws(rules: Iterable[BlockVerifier], p: Any, q: Any, gamma: int) -> "pd.DataFrame":
     """Give the law of the accepted length of each rule, where each position has the rows of a random one of those given.
@@ -40,8 +33,9 @@ def length_laws(rules: Iterable[BlockVerifier], p: Any, q: Any, gamma: int) -> "
     Returns
     -------
     pandas.DataFrame
-        One row a rule and length: ``rule``, ``gamma``, ``accepted`` (0..gamma), ``probability``, ``route`` (a key of `ROUTES`)
-        and ``error``, a bound on how far the probability may be off.
+        One row a rule and length: ``rule``, ``gamma``, ``accepted`` (0..gamma), ``probability``, ``route`` (``closed form`` and
+        ``merged weights`` are exact, ``bounds`` are rigorous ones whose middle is given) and ``error``, a bound on how far the
+        probability may be off.
 
     Raises
     ------

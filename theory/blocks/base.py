@@ -160,6 +160,6 @@ class BlockVerifier(abc.ABC):
         return shortnames.write(self, self.name) if self.name else repr(self)
 
 
-def merge(outcomes: list[Outcome]) -> tuple[Outcome, ...]:
-    """Leave out branches of probability 0."""
+def possible(outcomes: list[Outcome]) -> tuple[Outcome, ...]:
+    """Give the branches of positive probability."""
     return tuple(outcome for outcome in outcomes if outcome.probability != 0)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from theory import probs
-from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome, merge
+from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome, possible
 from theory.blocks.excess import ScaledExcess
 from theory.blocks.tokenwise import groups
 from theory.probs import Array
@@ -54,7 +54,7 @@ class _Joint(BlockVerifier):
         for k in range(draft.gamma, -1, -1):
             branches.append(Outcome(later * coins[k], k, laws[k]))
             later = later * (1 - coins[k])
-        return merge(branches[::-1])
+        return possible(branches[::-1])
 
     def verify(self, draft: Draft, rng: np.random.Generator) -> BlockVerified:
         """Toss a coin at each prefix of each path; keep the longest that succeeds; resample, or draw the bonus."""

@@ -6,7 +6,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from theory import probs
-from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome, merge
+from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome, possible
 from theory.verifiers import TokenVerifier
 
 BONUS = ("target", "relaxed")
@@ -74,7 +74,7 @@ class Tokenwise(BlockVerifier):
             branches.append(Outcome(reached * (1 - accepted), position, replacement))
             reached = reached * accepted
         last = rows[-1] if self.bonus == "target" else self.verifier.induced(rows[-1], drafts[-1])
-        return merge([*branches, Outcome(reached, draft.gamma, last)])
+        return possible([*branches, Outcome(reached, draft.gamma, last)])
 
     def verify(self, draft: Draft, rng: np.random.Generator) -> BlockVerified:
         """Run the token rule's procedure position by position on all paths that are still alive."""

@@ -194,20 +194,30 @@ def induced_sequence(
         """Give the law of ``left`` tokens of the decoder's text."""
         key = (pair.state(after), left)
         if key not in known:
-            known[key] = _one_block(block, pair, gamma, left, after, text)
+            known[key] = _one_block(block, pair, gamma, left, after, text, retry=True)
         return known[key]
 
     def completion(after: Context, left: int) -> Array:
         return target_sequence(pair, left, after)
 
-    rest = text if continue_with == "decoder" else completion
-    return _one_block(block, pair, gamma, length, tuple(context), rest)
+    if continue_with == "decoder":
+        return text(tuple(context), length)
+    return _one_block(block, pair, gamma, length, tuple(context), completion, retry=False)
 
 
 def _one_block(
-    block: BlockVerifier, pair: Pair, gamma: int, length: int, context: Context, rest: Callable[[Context, int], Array]
+    block: BlockVerifier,
+    pair: Pair,
+    gamma: int,
+    length: int,
+    context: Context,
+    rest: Callable[[Context, int], Array],
+    retry: bool,
 ) -> Array:
-    """Give the law of ``length`` tokens of which this block emits the first and ``rest`` gives those after them."""
+    """Give the law of ``length`` tokens of which this block emits the first and ``rest`` gives those after them.
+
+    A block that emits nothing at all is tried again in the same context (``retry``), or leaves everything to ``rest``.
+    """
     row = pair.rows(context)[0]
     law = np.zeros((pair.size,) * length, dtype=row.dtype)
     law[...] = 0 * row[0]
@@ -227,11 +237,11 @@ def _one_block(
             idle = idle + probability
     if idle == 0:
         return law
-    if rest.__name__ == "completion":
+    if not retry:
         return np.asarray(law + idle * rest(context, length))
     if idle == 1:
         raise ValueError(f"after {context} no block ever emits a token")
-    return np.asarray(law / (1 - idle))  # blocks that emit nothing are tried again in the same context
+    return np.asarray(law / (1 - idle))
 
 
 def _array(values: Any, like: Array) -> Array:
