@@ -13,9 +13,10 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.measure import Measurement
+from rich.progress import Progress
 from rich.table import Table
 
-from theory import __version__, blocks, exact, parameters, probs, synthetic, traces, truncation, verifiers
+from theory import __version__, blocks, exact, paper, parameters, probs, synthetic, traces, truncation, verifiers
 from theory.compare import compare as compare_rows
 from theory.compare_blocks import efficiencies, length_laws
 from theory.probs import Array
@@ -104,6 +105,10 @@ EXAMPLES = {
         theory blocks
         theory blocks --verifier strict --verifier block --gamma 5 --cost 0.05
         theory blocks --synthetic paper:C --verifier lenience:0.4 --verifier block --plot blocks.png --csv blocks.csv
+    """,
+    "figures": """
+        theory figures --list
+        theory figures fig2 fig8 --quick --out my-figures
     """,
     "list": """
         theory list
@@ -462,6 +467,44 @@ def list_() -> None:
         grid.add_row(block.name, block.formula, block.claim, block.source)
     console.print(grid)
     console.print(f"Synthetic rows: {', '.join(synthetic.FAMILIES)}. Fallbacks: {', '.join(verifiers.FALLBACKS)}.")
+
+
+@app.command("figures", epilog=_epilog("figures"))
+def figures(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Such as fig3 or table1. Default: all.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the files; made where it does not exist.")] = Path("figures"),
+    quick: Annotated[bool, typer.Option("--quick", help="Coarser and sooner, for a look.")] = False,
+    list_names: Annotated[bool, typer.Option("--list", help="List the names, and write nothing.")] = False,
+) -> None:
+    """Compute the paper's figures and tables beside the paper's own numbers: a .png, a .pdf and a .csv each.
+
+    All of them together, not quick, also make the page README.md in that folder: the paper's claims, and how far they hold here.
+    """
+    console = _console()
+    items = {name: paper.item(name) for name in names or paper.ITEMS}
+    if list_names:
+        grid = Table(title="Figures and tables of the paper", title_justify="left", show_lines=True)
+        for heading in ("name", "what it shows", "what the paper says with it"):
+            grid.add_column(heading, overflow="fold")
+        for name, one in items.items():
+            grid.add_row(name, one.TITLE, one.CLAIM)
+        console.print(grid)
+        return
+    from theory.paper import write
+
+    write.folder(out)
+    tables = {}
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task("", total=len(items))
+        for name, one in items.items():
+            progress.update(task, description=name)
+            tables[name] = write.write(name, out, quick)
+            progress.advance(task)
+            console.print(f"{name}: {one.headline(tables[name])}", soft_wrap=True)
+            console.print(f"wrote {out / name}.png, .pdf and .csv", soft_wrap=True)
+    if tuple(tables) == paper.ITEMS and not quick:
+        page = write.write_page(tables, out)
+        console.print(f"wrote {page}" if page else f"left {out / 'README.md'} alone: it has no marks to write between")
 
 
 def _signature(name: str, rule: type, separator: str = ",") -> str:

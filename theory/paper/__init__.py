@@ -1,0 +1,60 @@
+"""The paper's figures and tables, one module each, beside the paper's own numbers.
+
+Each module of `ITEMS` has the same things, which `Item` states: what the paper says with it (``CLAIM``), ``compute`` (a DataFrame
+of the plotted numbers), ``plot`` (that DataFrame on a Figure), and ``headline`` (how far ours agrees with the paper, in a
+sentence made from the numbers). ``theory figures`` runs them, `theory.paper.write` writes them to files.
+
+Beside them stand what they share: `tables` (the paper's numbers), `calibration` (block efficiency from few parameters),
+`accuracy` (Pass@1 from the reasoning chain), `real` (the bundled trace), `style` (how all figures look).
+"""
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+class Item(Protocol):
+    """One figure or table of the paper, as a module."""
+
+    TITLE: str
+    """What it shows, with the paper's own number of it."""
+    CLAIM: str
+    """What the paper says with it, in a sentence."""
+    COLUMNS: Mapping[str, str]
+    """Columns of the DataFrame, each with its meaning and unit."""
+
+    def compute(self, quick: bool = False) -> "pd.DataFrame":
+        """Compute the plotted numbers; ``quick`` trades resolution for time, and nothing else."""
+
+    def plot(self, table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+        """Draw them on a new Figure, or on the one given."""
+
+    def headline(self, table: "pd.DataFrame") -> str:
+        """Say ours, the paper's and how far they agree, in a sentence with numbers taken from the table."""
+
+
+ITEMS = ("fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig7", "fig8", "table1", "table2_3_7", "table6")
+"""Names of the modules, in the paper's order."""
+
+
+def item(name: str) -> Item:
+    """Give the module of a figure or table.
+
+    Raises
+    ------
+    ValueError
+        For a name that does not exist; the message lists those that do.
+
+    Examples
+    --------
+    >>> item("fig8").TITLE
+    'Figure 8: lenience as interpolation, and its ceiling'
+    """
+    if name not in ITEMS:
+        raise ValueError(f"no figure or table {name!r}; there are: {', '.join(ITEMS)}")
+    module: Any = importlib.import_module(f"theory.paper.{name}")
+    return cast(Item, module)

@@ -1,0 +1,144 @@
+"""The paper's own numbers, as it printed them, and the verifier that each row is about."""
+
+import hashlib
+from importlib import resources
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from theory.truncation import Eta, MinP
+from theory.verifiers import CoS, Lenience, SpecCascade, Strict, TokenVerifier, TruncationSampling, TypicalAcceptance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CHECKSUMS = {
+    "figure1_difficulty.csv": "19be6d8230fefbffef8574d1f8485e6de0edee5f84b028e33d21f41cb4cfb265",
+    "table1_ablation_mbppplus.csv": "b4b2f86cf676bbd79fb11b6daf2982fb62f680009815d16e86335462b2c6ab0f",
+    "table4_standard_sd.csv": "54217a1f4f8a193da5a7726b8e9d09fb23963a36d881febf69f365bbb93bc36b",
+    "table5_eagle3.csv": "c6d797eb3b4d1887a1416f99795665f5fddc60aff5d0770e78d55a6cec65bdf0",
+    "table6_rules_mbppplus.csv": "4e6e708db08d8bb023757c877bc11d86586c885541dbee128dac0141e8970aa2",
+}
+"""SHA-256 of each file of ``theory/paper/data``: the numbers are the paper's, or they are refused."""
+
+BENCHMARKS = ("MATH", "MBPP+", "INCLUDE", "BFCL")
+"""In the paper's order."""
+
+GAMMA = 10
+"""Drafted tokens in a block of Table 4."""
+
+FAMILIES = {
+    "strict": "strict",
+    "min_p_sampling": "truncation sampling",
+    "spec_cascade": "truncation",
+    "eta_sampling": "truncation sampling",
+    "typical_acceptance": "truncation",
+    "lenience": "collaborative",
+    "cos_draft_weight": "collaborative",
+}
+"""Method of Table 4 to its family; Table 5 calls strict verification ``eagle3`` and has no CoS."""
+
+
+def read(name: str) -> "pd.DataFrame":
+    """Read one file of the package's data, and refuse one that is not what was transcribed.
+
+    Raises
+    ------
+    ValueError
+        For a file that is missing or altered.
+
+    Examples
+    --------
+    >>> read("figure1_difficulty.csv")["benchmark"].tolist()
+    ['GSM8K', 'MATH', 'AIME']
+    """
+    import pandas as pd
+
+    if name not in CHECKSUMS:
+        raise ValueError(f"no table {name!r}; there are: {', '.join(CHECKSUMS)}")
+    file = resources.files("theory.paper") / "data" / name
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ValueError(f"theory/paper/data/{name}: the paper's numbers cannot be read ({error.strerror})") from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != CHECKSUMS[name]:
+        raise ValueError(f"theory/paper/data/{name}: altered since it was transcribed (SHA-256 {found[:12]}…)")
+    return pd.read_csv(BytesIO(content))
+
+
+def figure_1() -> "pd.DataFrame":
+    """Figure 1: ``benchmark``, ``metric``; percent: ``true_baseline_min_p``, ``wrong_baseline_full_target``, ``spec_cascade``."""
+    return read("figure1_difficulty.csv")
+
+
+def table_1() -> "pd.DataFrame":
+    """Table 1, MBPP+: ``variant``, ``lambda``, ``block_efficiency`` (tokens per target call), ``pass_at_1_percent``."""
+    return read("table1_ablation_mbppplus.csv")
+
+
+def table_4() -> "pd.DataFrame":
+    """Table 4, standard speculative decoding.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``method``, ``parameter`` (NaN for strict), ``benchmark``; then mean and standard deviation over 3 runs:
+        ``block_efficiency`` (tokens per target call, the extra one included), ``decoding_speed_tokens_per_s`` and
+        ``accuracy_percent``, with ``block_efficiency_std``, ``decoding_speed_std``, ``accuracy_std``.
+
+    Examples
+    --------
+    >>> table_4().query("method == 'strict'")["block_efficiency"].tolist()
+    [7.98, 5.47, 3.4, 8.73]
+    """
+    return read("table4_standard_sd.csv")
+
+
+def table_5() -> "pd.DataFrame":
+    """Table 5, EAGLE-3 trees: as `table_4`, one run, with ``accepted_length`` (tokens, without the extra one)."""
+    return read("table5_eagle3.csv")
+
+
+def table_6() -> "pd.DataFrame":
+    """Table 6, MBPP+: ``rule``, ``block_efficiency`` (tokens per target call), ``pass_at_1_percent``."""
+    return read("table6_rules_mbppplus.csv")
+
+
+def verifier(method: str, parameter: float | None = None) -> TokenVerifier:
+    """Give the rule of a row of Table 4.
+
+    Parameters
+    ----------
+    method : str
+        Of `FAMILIES`.
+    parameter : float, optional
+        Its hyper-parameter; none for strict.
+
+    Notes
+    -----
+    Table 4's λ of CoS weighs the *draft*, that of `theory.CoS` the target. The gates are taken as the paper's code runs them:
+    what is not allowed is replaced from the full target.
+
+    Examples
+    --------
+    >>> str(verifier("cos_draft_weight", 0.2)), str(verifier("spec_cascade", 0.5))
+    ('cos:0.8', 'spec-cascade:0.5,fallback=target')
+    """
+    if method == "strict":
+        return Strict()
+    if parameter is None:
+        raise ValueError(f"method = {method!r}: needs its parameter")
+    match method:
+        case "min_p_sampling":
+            return TruncationSampling(MinP(parameter))
+        case "spec_cascade":
+            return SpecCascade(parameter, "target")
+        case "eta_sampling":
+            return TruncationSampling(Eta(parameter))
+        case "typical_acceptance":
+            return TypicalAcceptance(parameter, fallback="target")
+        case "lenience":
+            return Lenience(parameter)
+        case "cos_draft_weight":
+            return CoS(round(1 - parameter, 12))
+    raise ValueError(f"method = {method!r}: must be one of {', '.join(FAMILIES)}")
