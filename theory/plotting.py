@@ -1,6 +1,6 @@
 """Drawing: a DataFrame or rows and an Axes in, the Axes out. Nothing is computed here but positions on paper."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +56,9 @@ VARIANTS = (
 )
 """Line and marker filling that tell apart the lines of one verifier under several keywords, such as fallbacks."""
 
+ROW_COLOURS = {"target": "#56B4E9", "draft": "#E69F00", "overlap": "#999999", "induced": "#000000", "ceiling": "#777777"}
+"""What `plot_induced` draws to its colour."""
+
 LABELS = {
     "acceptance_rate": "acceptance rate (probability)",
     "total_variation": "TV(induced, target)",
@@ -78,6 +81,9 @@ def plot_induced(
     tokens: int = 15,
     title: str = "",
     ax: "Axes | None" = None,
+    *,
+    colours: Mapping[str, str] = ROW_COLOURS,
+    legend: bool = True,
 ) -> "Axes":
     """Draw target, draft, their overlap and an induced law over the most probable tokens, as in the paper's Figure 2.
 
@@ -93,6 +99,10 @@ def plot_induced(
         Above the axes.
     ax : matplotlib Axes, optional
         Drawn on; a new one is made where it is not given.
+    colours : mapping of str to str
+        As in `ROW_COLOURS`.
+    legend : bool
+        Whether to draw the legend, which panels side by side may want to share.
 
     Returns
     -------
@@ -114,14 +124,15 @@ def plot_induced(
     order = np.argsort(-target, kind="stable")[:tokens]
     places = np.arange(order.size)
     bars: dict[str, Any] = {"width": 0.9, "linewidth": 0}
-    axes.bar(places, target[order], color="#56B4E9", alpha=0.45, label="target p", **bars)
-    axes.bar(places, draft[order], color="#E69F00", alpha=0.45, label="draft q", **bars)
-    axes.bar(places, np.minimum(target, draft)[order], color="#999999", alpha=0.9, label="overlap min(p, q)", **bars)
+    axes.bar(places, target[order], color=colours["target"], alpha=0.45, label="target p", **bars)
+    axes.bar(places, draft[order], color=colours["draft"], alpha=0.45, label="draft q", **bars)
+    shared = np.minimum(target, draft)[order]
+    axes.bar(places, shared, color=colours["overlap"], alpha=0.9, label="overlap min(p, q)", **bars)
     edges = np.arange(order.size + 1) - 0.5
     if ceiling is not None:
         factor = float(ceiling)
-        axes.stairs(factor * target[order], edges, color="#777777", linestyle="--", label=f"ceiling {factor:g} p")
-    axes.stairs(law[order], edges, color="#000000", linewidth=1.8, label="induced π")
+        axes.stairs(factor * target[order], edges, color=colours["ceiling"], linestyle="--", label=f"ceiling {factor:g} p")
+    axes.stairs(law[order], edges, color=colours["induced"], linewidth=1.8, label="induced π")
     top = max(target[order].max(), draft[order].max(), law[order].max())
     shown = order.size < target.size
     axes.set(
@@ -133,7 +144,8 @@ def plot_induced(
     )
     axes.set_xticks(places, [str(token) for token in order])
     _clean(axes)
-    axes.legend(frameon=False)
+    if legend:
+        axes.legend(frameon=False)
     return axes
 
 
