@@ -1,0 +1,325 @@
+"""Figure 6: accuracy against accepted length on EAGLE-3, the paper's points beside lengths predicted from one or two of them.
+
+Lengths come from the tree model of `theory.paper.trees`, calibrated on strict verification and lenience: it has seen no row of a
+method that truncates. Accuracies are the paper's, since nothing here can tell how many answers a Llama gets right. What is
+predicted instead is the distortion at a node, given its candidates: total variation from the rule's *true baseline* (the
+truncated target, or the target for lenience). The KL of the paper's Lemma 2 would be infinite for the rules as coded, whose last
+token leaves the allowed set; ``kl_to_target`` is to the full target.
+
+The paper's horizontal axis is called block efficiency; it is the accepted length, without the extra token (its Appendix H.1).
+Lenience is in its Table 5, not in its Figure 6. Typical acceptance is run as coded, with the chance min(1, p/τ); its ``printed``
+rows are Eq. 28, which reads p off the truncated target and is all but an indicator.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from theory.paper import style, tables, trees
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TITLE = "Figure 6: accuracy against accepted length on EAGLE-3 trees"
+
+CLAIM = (
+    "On EAGLE-3, truncation-based verification buys a little accepted length with accuracy: SpecCascade and above all typical "
+    "acceptance fall below the truncation sampling that they are sold as, which stays at or above the default baseline."
+)
+
+COLUMNS = {
+    "source": "paper (Table 5), one number or two numbers (the tree model, by what it was calibrated on), or trace",
+    "benchmark": "the paper's benchmark; SmolLM2 for the trace",
+    "method": "method of Table 5; strict is its EAGLE-3 row",
+    "parameter": "ℓ of lenience, p_base of min-p sampling and SpecCascade, ε of eta sampling and typical acceptance",
+    "reading": "coded or printed, where the paper's code and its equations differ; else empty",
+    "accepted_length": "tokens a call of the target, without the extra one",
+    "accuracy_percent": "the paper's accuracy or Pass@1, percent; of the paper's rows only",
+    "total_variation": "TV at a node between the emitted law, given the candidates, and the rule's true baseline; a probability",
+    "kl_to_target": "KL at a node from the emitted law, given the candidates, to the full target, nats",
+    "sharpness": "β of the model, the target's inverse temperature in units of the logits' standard deviation",
+    "draft_error": "σ of the model, noise of the draft's logits in the same units",
+}
+
+METHODS = ("strict", "min_p_sampling", "spec_cascade", "eta_sampling", "typical_acceptance", "lenience")
+"""In the paper's order; it has no lenience here."""
+
+LOSSY = ("spec_cascade", "typical_acceptance")
+"""Truncation-based verification."""
+
+
+def compute(quick: bool = False) -> "pd.DataFrame":
+    """Compute lengths and distortions for every row of Table 5 by each calibration, and on the trace.
+
+    Parameters
+    ----------
+    quick : bool
+        Fewer nodes of the model, and two of the trace's eight texts.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`, by method in the order of `METHODS`.
+    """
+    import pandas as pd
+
+    count, texts = (trees.QUICK_COUNT, 2) if quick else (trees.COUNT, trees.TEXTS)
+    printed = tables.table_5().replace({"method": {"eagle3": "strict"}})
+    rows: list[dict[str, Any]] = [
+        {"source": "paper", "reading": ""} | {str(name): row[name] for name in COLUMNS if name in row}
+        for row in printed.to_dict("records")
+    ]
+    for source in trees.CALIBRATIONS:
+        for benchmark in tables.BENCHMARKS:
+            model = trees.calibrated(source, benchmark, count)
+            place = {"source": source, "benchmark": benchmark, "sharpness": model.sharpness, "draft_error": model.error}
+            for method, x, reading in _grid(printed, both=source == "two numbers"):
+                rows.append(
+                    place | _row(method, x, reading, *trees.predict(source, benchmark, method, x, reading != "printed", count))
+                )
+    for method, x, reading in _grid(printed, both=False):
+        rates, *away = trees.measure(trees.recorded(texts), method, x)
+        place = {"source": "trace", "benchmark": "SmolLM2"}
+        rows.append(place | _row(method, x, reading, trees.recorded_length(rates, texts), *away))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    order = {method: place for place, method in enumerate(METHODS)}
+    return table.sort_values("method", key=lambda names: names.map(order), kind="stable", ignore_index=True)
+
+
+def _grid(printed: "pd.DataFrame", both: bool) -> Iterator[tuple[str, float | None, str]]:
+    """Give each method, parameter and reading; both readings of typical acceptance if so asked."""
+    for method, x in printed[["method", "parameter"]].drop_duplicates().itertuples(index=False):
+        readings = [""] if method not in LOSSY else ["coded"]
+        if both and method == "typical_acceptance":
+            readings.append("printed")
+        for reading in readings:
+            yield method, None if method == "strict" else x, reading
+
+
+def _row(method: str, x: float | None, reading: str, length: float, away: float, kl: float) -> dict[str, Any]:
+    return {
+        "method": method,
+        "parameter": x,
+        "reading": reading,
+        "accepted_length": length,
+        "total_variation": away,
+        "kl_to_target": kl,
+    }
+
+
+# --- agreement ------------------------------------------------------------------------------------------------------
+
+
+def paired(table: "pd.DataFrame", source: str, reading: str = "coded") -> "pd.DataFrame":
+    """Give the rows of one calibration beside the paper's.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `compute`.
+    source : str
+        Of `theory.paper.trees.CALIBRATIONS`.
+    reading : str
+        Of typical acceptance.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``printed``, ``predicted`` and ``error``, their absolute difference, in tokens; the other columns as in ``table``.
+    """
+    keys = ["method", "parameter", "benchmark"]
+    paper = table[table["source"] == "paper"][[*keys, "accepted_length", "accuracy_percent"]]
+    other = (table["method"] == "typical_acceptance") & (table["reading"] != reading)
+    ours = table[(table["source"] == source) & ~other].drop(columns="accuracy_percent")
+    both = paper.rename(columns={"accepted_length": "printed"}).merge(
+        ours.rename(columns={"accepted_length": "predicted"}), on=keys, validate="one_to_one"
+    )
+    return both.assign(error=(both["predicted"] - both["printed"]).abs())
+
+
+def agreement(table: "pd.DataFrame", source: str, reading: str = "coded") -> "pd.DataFrame":
+    """Say how far predicted lengths are from the paper's, for each method and benchmark.
+
+    Parameters
+    ----------
+    table, source, reading
+        As for `paired`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``method``, ``benchmark``, ``mean_absolute_error`` (tokens), and ``spearman``, the rank correlation over the method's
+        parameters; NaN where either side is constant.
+    """
+    import pandas as pd
+
+    both = paired(table, source, reading)
+    rows = [
+        (method, benchmark, group["error"].mean(), rank_correlation(group["predicted"], group["printed"]))
+        for (method, benchmark), group in both[both["method"] != "strict"].groupby(["method", "benchmark"], sort=False)
+    ]
+    return pd.DataFrame(rows, columns=["method", "benchmark", "mean_absolute_error", "spearman"])
+
+
+def ranks(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Compare the paper's accuracies with our distortions, over the rows of truncation-based verification.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `compute`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``benchmark`` and ``spearman``, the rank correlation of total variation (two numbers) with accuracy: -1 where more
+        distortion is always less accuracy.
+    """
+    import pandas as pd
+
+    both = paired(table, "two numbers")
+    groups = both[both["method"].isin(LOSSY)].groupby("benchmark", sort=False)
+    rows = [(benchmark, rank_correlation(group["total_variation"], group["accuracy_percent"])) for benchmark, group in groups]
+    return pd.DataFrame(rows, columns=["benchmark", "spearman"])
+
+
+def rank_correlation(a: "pd.Series[float]", b: "pd.Series[float]") -> float:
+    """Give Spearman's correlation, with what differs by rounding taken as equal; NaN where either side is constant.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rank_correlation(pd.Series([1.0, 2.0, 3.0]), pd.Series([1.0, 4.0, 9.0]))
+    1.0
+    >>> rank_correlation(pd.Series([1.0, 2.0, 3.0]), pd.Series([1.0, 1.0, 1.0]))
+    nan
+    """
+    first, second = (values.round(9).rank() for values in (a, b))
+    if first.nunique() < 2 or second.nunique() < 2:
+        return float("nan")
+    return float(first.corr(second))
+
+
+def headline(table: "pd.DataFrame") -> str:
+    """Say how far predicted lengths are from the paper's, with one number a benchmark and with two, and what lossy rules pay."""
+    one, two = (paired(table, source) for source in trees.CALIBRATIONS)
+    fitted = ("strict", "lenience")
+    one, unseen = (rows[~rows["method"].isin(fitted)] for rows in (one, two))
+    by_method, by_benchmark = (one.groupby(name)["error"].mean() for name in ("method", "benchmark"))
+    named = ", ".join(f"{style.METHODS[method][0]} {by_method[method]:.2f}" for method in METHODS if method in by_method)
+    coded = unseen[unseen["method"] == "typical_acceptance"]["error"].mean()
+    printed = agreement(table, "two numbers", "printed").set_index("method")["mean_absolute_error"]["typical_acceptance"].mean()
+    order = ranks(table)["spearman"]
+    betas = unseen.groupby("benchmark", sort=False)["sharpness"].first()
+    sharpness = ", ".join(f"{float(f'{beta:.1g}'):g} on {benchmark}" for benchmark, beta in betas.items())  # one digit is certain
+    strict, eta = (two[two["method"] == method].set_index("benchmark") for method in ("strict", "eta_sampling"))
+    mildest = eta[eta["parameter"] == eta["parameter"].min()]
+    jump, ours = (mildest[side] - strict[side] for side in ("printed", "predicted"))
+    return (
+        f"from each benchmark's strict length and one sharpness for all, the lengths of the {len(one)} rows not fitted come out "
+        f"{one['error'].mean():.2f} tokens off on average ({named}), most on {by_benchmark.idxmax()} ({by_benchmark.max():.2f}). "
+        f"With lenience 0.2 as a second number for each benchmark {unseen['error'].mean():.2f} off, typical acceptance "
+        f"{coded:.2f} as the code runs it and {printed:.2f} as Eq. 28 prints it; the sharpness is about {sharpness}. "
+        f"Over the rows of SpecCascade and typical acceptance the paper's accuracy falls as the predicted distortion rises "
+        f"(rank correlation {order.min():.2f} to {order.max():.2f}). What the model misses is truncation sampling: the mildest "
+        f"(eta, {mildest['parameter'].iloc[0]:g}) moves the paper's length from strict by {jump.min():+.2f} ({jump.idxmin()}) to "
+        f"{jump.max():+.2f} ({jump.idxmax()}), the model's by less than {max(0.01, ours.abs().max()):.2g}."
+    )
+
+
+# --- drawing --------------------------------------------------------------------------------------------------------
+
+
+def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+    """Draw the paper's four panels, what each rule distorts below them, and how far predicted lengths agree."""
+    figure, axes = style.panels(figure, 3, 4, 13, 10.2)
+    two = paired(table, "two numbers")
+    for place, benchmark in enumerate(tables.BENCHMARKS):
+        rows = two[two["benchmark"] == benchmark]
+        _draw_accuracy(axes[0, place], rows)
+        _draw_distortion(axes[1, place], rows.rename(columns={"predicted": "accepted_length"}))
+        axes[0, place].set_title(f"({'abcd'[place]}) {benchmark}")
+        axes[1, place].set_xlim(axes[0, place].get_xlim())
+    axes[0, 0].set_ylabel("accuracy or Pass@1 (%)")
+    axes[1, 0].set_ylabel("ours: TV from the true baseline\n(probability)")
+    _draw_parity(axes[2, 0], table)
+    for axis, source, letter in zip(axes[2, 1:3], trees.CALIBRATIONS, "fg", strict=True):
+        _draw_agreement(axis, agreement(table, source))
+        axis.set_title(f"({letter}) off by, tokens, and rank ρ:\n{source} a benchmark")
+    axes[2, 2].set_yticklabels([])  # as beside it
+    _draw_distortion(axes[2, 3], table[table["source"] == "trace"])
+    axes[2, 3].set(title="(h) trace: SmolLM2, early-exit draft", ylabel="TV from the true baseline\n(probability)")
+    _legend(figure)
+    return figure
+
+
+def _draw_accuracy(axes: "Axes", rows: "pd.DataFrame") -> None:
+    for name, group in rows.groupby("method", sort=False):
+        method = str(name)
+        colour = style.METHODS[method][1]
+        axes.hlines(group["accuracy_percent"], group["printed"], group["predicted"], color=colour, linewidth=0.7, alpha=0.6)
+        style.paper_points(axes, group["printed"], group["accuracy_percent"], method)
+        _dots(axes, group["predicted"], group["accuracy_percent"], method)
+    axes.set_xlabel("accepted length (tokens)")
+
+
+def _draw_distortion(axes: "Axes", rows: "pd.DataFrame") -> None:
+    for name, group in rows.groupby("method", sort=False):
+        method = str(name)
+        if len(group) > 1:
+            style.our_line(axes, group["accepted_length"], group["total_variation"], method)
+        _dots(axes, group["accepted_length"], group["total_variation"], method)
+    axes.set_xlabel("accepted length (tokens)")
+
+
+def _dots(axes: "Axes", x: Any, y: Any, method: str) -> None:
+    _, colour, marker = style.METHODS[method]
+    axes.plot(x, y, linestyle="none", marker=marker, color=colour, markersize=9 if marker == "*" else 3.5, zorder=4)
+
+
+def _draw_parity(axes: "Axes", table: "pd.DataFrame") -> None:
+    for source, marker, size in zip(trees.CALIBRATIONS, "xo", (4, 3.5), strict=True):
+        for method, group in paired(table, source).groupby("method", sort=False):
+            colour = style.METHODS[str(method)][1]
+            axes.plot(group["printed"], group["predicted"], linestyle="none", color=colour, marker=marker, markersize=size)
+    axes.axline((0, 0), slope=1, color="#999999", linewidth=0.8, zorder=0)
+    axes.set(xlabel="the paper's accepted length (tokens)", ylabel="predicted (tokens)", title="(e) all rows of Table 5")
+
+
+def _draw_agreement(axes: "Axes", rows: "pd.DataFrame") -> None:
+    methods, benchmarks = [method for method in METHODS if method != "strict"], list(tables.BENCHMARKS)
+    cells = {(row["method"], row["benchmark"]): (row["mean_absolute_error"], row["spearman"]) for row in rows.to_dict("records")}
+    axes.imshow(
+        [[cells[method, one][0] for one in benchmarks] for method in methods], cmap="Blues", vmin=0, vmax=0.6, aspect="auto"
+    )
+    for (method, benchmark), (error, correlation) in cells.items():
+        text = f"{error:.2f}\nρ " + ("–" if np.isnan(correlation) else f"{correlation:.2f}")
+        place = benchmarks.index(benchmark), methods.index(method)
+        axes.text(*place, text, ha="center", va="center", fontsize=7, color="white" if error > 0.36 else "black")
+    axes.set_xticks(range(len(benchmarks)), benchmarks)
+    axes.set_yticks(range(len(methods)), [style.METHODS[method][0].replace(" ", "\n") for method in methods])
+    axes.grid(False)
+    axes.tick_params(length=0)
+
+
+def _legend(figure: "Figure") -> None:
+    from matplotlib.lines import Line2D
+
+    def entry(label: str, marker: str, size: float, colour: str = "#555555", fill: str | None = None) -> Line2D:
+        return Line2D(
+            [], [], linestyle="none", marker=marker, markersize=size, color=colour, markerfacecolor=fill or colour, label=label
+        )
+
+    entries = [
+        entry(name, marker, 10 if marker == "*" else 6, colour)
+        for name, colour, marker in (style.METHODS[method] for method in METHODS)
+    ]
+    entries += [
+        entry("hollow: the paper (Table 5)", "o", 6, fill="none"),
+        entry("filled: ours, two numbers a benchmark; accuracy is the paper's", "o", 3.5),
+        entry("cross in (e): ours, one number a benchmark", "x", 4),
+    ]
+    figure.legend(handles=entries, loc="outside lower center", ncols=5)
