@@ -2,6 +2,7 @@
 
 import hashlib
 import importlib
+import json
 import os
 import re
 from pathlib import Path
@@ -215,3 +216,21 @@ def test_every_item_is_a_module_and_every_module_of_its_kind_an_item():
     for name in paper.ITEMS:
         module = importlib.import_module(f"theory.paper.{name}")
         assert module.__doc__
+
+
+# --- notebooks ------------------------------------------------------------------------------------------------------
+
+
+def test_every_item_has_its_notebook_and_none_holds_output():
+    notebooks = {path.stem: json.loads(path.read_text()) for path in (ROOT / "notebooks").glob("*.ipynb")}
+    assert {*paper.ITEMS, "00-tour"} <= set(notebooks)
+    for name, notebook in notebooks.items():
+        code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+        assert all(cell["outputs"] == [] and cell["execution_count"] is None for cell in code), name
+        assert "assert " in "".join(code[-1]["source"]), name
+        if name in paper.ITEMS:
+            assert paper.item(name).CLAIM in "".join(notebook["cells"][0]["source"])
+
+
+def test_the_tour_has_ten_cells():
+    assert len(json.loads((ROOT / "notebooks" / "00-tour.ipynb").read_text())["cells"]) == 10
