@@ -346,8 +346,10 @@ FIGURES = Path(__file__).parents[1] / "figures"
 
 def test_every_figure_has_a_sentence_and_a_command():
     commands = re.findall(r"`(theory [^`]+)`", (FIGURES / "README.md").read_text())
-    made_by_them = sorted(Path(word).name for command in commands for word in command.split() if word.startswith("figures/"))
-    assert made_by_them == sorted(path.name for path in FIGURES.iterdir() if path.name != "README.md")
+    made_by_them = [Path(word).name for command in commands for word in command.split() if word.startswith("figures/")]
+    items = [command.split()[2] for command in commands if re.fullmatch(r"theory figures \w+", command)]
+    made_by_them += [f"{name}.{suffix}" for name in items for suffix in ("png", "pdf", "csv")]
+    assert sorted(made_by_them) == sorted(path.name for path in FIGURES.iterdir() if path.name != "README.md")
 
 
 @pytest.mark.parametrize("command", ["compare", "blocks"])

@@ -47,6 +47,11 @@ def block_efficiency(verifier: TokenVerifier, gamma: int) -> float:
     float
         Tokens per target call.
 
+    Raises
+    ------
+    ValueError
+        Where gamma is not a whole number that fits into a text.
+
     Notes
     -----
     Neighbouring positions are taken as they stand, not as independent. The texts are the target's own, so that for a lossy
@@ -58,7 +63,8 @@ def block_efficiency(verifier: TokenVerifier, gamma: int) -> float:
     >>> round(block_efficiency(Strict(), gamma=10), 2)
     2.81
     """
-    parameters.check_count("gamma", gamma)
     rates = acceptance(verifier)
+    parameters.check_count("gamma", gamma)
+    parameters.check("gamma", gamma, f"[1, {rates.shape[1]}]")
     windows = np.lib.stride_tricks.sliding_window_view(rates, gamma, axis=1)
     return float(1 + np.cumprod(windows, axis=-1).sum(axis=-1).mean())
