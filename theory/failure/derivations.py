@@ -258,7 +258,7 @@ def _(verifier: Cactus, size: float) -> Suprema:
     if math.isinf(size):
         return reduced(0, lambda c: (row(size), row(size)))
     n = int(size) - 1
-    s = 1 / (1 + delta * n + math.sqrt(delta) * math.sqrt(2 * n - 2 + delta * n * n))
+    s = 1 / (1 + delta * n + math.sqrt(delta) * math.hypot(math.sqrt(2 * n - 2), n * math.sqrt(delta)))
 
     def spread(_: Number) -> Pair:
         return np.array([*[s / n] * n, 1 - s]), np.array([*[1 / n] * n, 0.0])
