@@ -17,7 +17,7 @@ from theory.truncation import MinP
 from theory.verifiers.truncating import REDRAFT_ROUNDS
 
 N = 200_000
-ALPHA = 1e-9 / 1000  # fewer than a thousand statistics are looked at
+ALPHA = 1e-9 / 2000  # fewer than two thousand statistics are looked at
 
 PAIRS = {
     "golden": (cases.GOLDEN_P, cases.GOLDEN_Q),

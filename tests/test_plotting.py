@@ -80,6 +80,14 @@ def test_rules_that_differ_in_a_keyword_are_different_lines(axes):
     [
         ([theory.HybridCeiling(0.5, 0.4), theory.HybridCeiling(F(1, 2), F(3, 5))], ["hybrid-ceiling"]),
         (
+            [theory.EagleAcceptance(0.2), theory.EagleAcceptance(0.5), *map(theory.ThresholdAcceptance, (0.2, 0.5))],
+            ["eagle-acceptance", "threshold-acceptance"],
+        ),
+        (
+            [theory.FuzzyAcceptance(x, "tv", failure) for failure in ("target", "strict") for x in (0.2, 0.3)],
+            ["fuzzy-acceptance,divergence=tv", "fuzzy-acceptance,divergence=tv,on_failure=strict"],
+        ),
+        (
             [theory.TypicalAcceptance(0.1), theory.TypicalAcceptance(0.2, 0.3)],
             ["typical-acceptance", "typical-acceptance,delta=0.3"],
         ),

@@ -32,7 +32,7 @@ def test_names(text, rule):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("lenient:0.4", "no verifier is called 'lenient'; there are: adaptive-interpolation, contrastive-cos, cos,"),
+        ("lenient:0.4", "no verifier is called 'lenient'; there are: adaptive-interpolation, cactus, chow-cascade,"),
         ("", "no verifier is called ''"),
         ("lenience", "'lenience': lenience takes the arguments lenience"),
         ("lenience:0.4,0.5", "cannot place '0.5'; the arguments are lenience"),

@@ -1,6 +1,7 @@
 """The command line: arguments in, tables and files out."""
 
 import dataclasses
+import itertools
 import math
 import os
 import sys
@@ -16,7 +17,7 @@ from rich.measure import Measurement
 from rich.progress import Progress
 from rich.table import Table
 
-from theory import __version__, blocks, exact, paper, parameters, probs, synthetic, traces, truncation, verifiers
+from theory import __version__, blocks, exact, failure, paper, parameters, probs, synthetic, traces, truncation, verifiers
 from theory.compare import compare as compare_rows
 from theory.compare_blocks import efficiencies, length_laws
 from theory.probs import Array
@@ -89,6 +90,14 @@ TAIL_TOKENS = 1024
 IMAGES = (".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 """Suffixes of --plot; the first where none is given."""
 
+WORST_TOKENS = 3
+"""Tokens of the worst pairs where nothing else is asked for: enough for most to be as bad as they get."""
+
+SEARCH_GENERATIONS = 30
+"""Of the search beside them."""
+
+_STATUSES = {"attained": "attained", "approached": "approached", "bound": "at most"}
+
 EXAMPLES = {
     "compare": """
         theory compare
@@ -100,6 +109,17 @@ EXAMPLES = {
         theory show lenience:1/2
         theory show cos:0.5 --p 0.5,0.3,0.2 --q 0.2,0.2,0.6
         theory show spec-cascade:3/5,fallback=argmax --p 4/10,3/10,2/10,1/10 --q 1/5,1/4,1/4,3/10 --plot induced.png
+    """,
+    "explain": """
+        theory explain lenience:0.4
+        theory explain spec-cascade:0.5 --trace my-trace.safetensors --position 0
+        theory explain typical-acceptance:0.25 --worst 5 --by kl_divergence --plot worst.png --csv worst.csv
+        theory explain lenience:1/2 --p 4/10,3/10,2/10,1/10 --q 1/5,1/4,1/4,3/10
+    """,
+    "worst": """
+        theory worst lenience:0.4
+        theory worst cactus:1/10 --vocabulary 10
+        theory worst spec-cascade:1/2,fallback=residual --p 6/10,2/10,1/10,1/10
     """,
     "blocks": """
         theory blocks
@@ -230,12 +250,7 @@ def _input(trace: Path | None, synthetic_rows: str | None, tail_tokens: int | No
         pairs = "1 pair" if count == 1 else f"{count} pairs"
         console.print(f"{synthetic_rows}: {pairs} of rows over {p.shape[-1]} tokens", soft_wrap=True)
         return p, q
-    recorded = traces.example() if trace is None else traces.read(trace)
-    if isinstance(recorded.p, traces.RaggedRows):
-        most = max(1, recorded.vocabulary - recorded.p.longest)
-        recorded = recorded.with_tail_tokens(min(TAIL_TOKENS, most) if tail_tokens is None else tail_tokens)
-    elif tail_tokens is not None:
-        raise ValueError(f"--tail-tokens {tail_tokens}: the rows of {recorded.where} are whole, and have no tail to spread")
+    recorded = _recorded(trace, tail_tokens)
     console.print(recorded.describe())
     if "overlap" in recorded.exact:
         console.print(
@@ -243,6 +258,17 @@ def _input(trace: Path | None, synthetic_rows: str | None, tail_tokens: int | No
             "at record time; the table below is computed from the recorded rows."
         )
     return recorded.p, recorded.q
+
+
+def _recorded(trace: Path | None, tail_tokens: int | None) -> traces.Trace:
+    """Give a trace, the bundled one where none is named, with its tail spread over tokens."""
+    recorded = traces.example() if trace is None else traces.read(trace)
+    if isinstance(recorded.p, traces.RaggedRows):
+        most = max(1, recorded.vocabulary - recorded.p.longest)
+        return recorded.with_tail_tokens(min(TAIL_TOKENS, most) if tail_tokens is None else tail_tokens)
+    if tail_tokens is not None:
+        raise ValueError(f"--tail-tokens {tail_tokens}: the rows of {recorded.where} are whole, and have no tail to spread")
+    return recorded
 
 
 def _print_comparison(table: "pd.DataFrame", gamma: int, console: Console) -> None:
@@ -424,6 +450,55 @@ def show(
         _save(plot_induced(target, draft, law.induced, ceiling=rule.ceiling, title=f"{rule}"), plot, console)
 
 
+@app.command("worst", epilog=_epilog("worst"))
+def worst_(
+    verifier: Annotated[str, typer.Argument(metavar="VERIFIER", help="A verifier, such as lenience:0.4.")],
+    vocabulary: Annotated[
+        int | None, typer.Option(help="Tokens of the pairs that are shown and searched. Default: 3.", show_default=False)
+    ] = None,
+    p: Annotated[
+        str | None, typer.Option(help="A target's row, comma-separated: then the worst draft for it.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
+) -> None:
+    """Show how bad a verifier can get: the largest TV, KL, overshoot and mass off the support, derived and as searched."""
+    rule = verifiers.parse(verifier)
+    if p is not None and vocabulary is not None:
+        raise ValueError(f"--vocabulary {vocabulary}: --p has its own tokens; give one of the two")
+    target = None if p is None else _rows(p, p)[0]
+    size = len(target) if target is not None else WORST_TOKENS if vocabulary is None else vocabulary
+    found = failure.worst(rule, size) if target is None else failure.worst_for(rule, target)
+    anywhere = failure.worst(rule) if target is None else None
+    over = f"all pairs on {size} token{'s' * (size > 1)}" if target is None else f"all drafts for p = {_runs(target)}"
+    grid = Table(title=f"{rule}, the worst of {over}", title_justify="left")
+    for heading in ("quantity", "supremum", "", *(["any V"] if anywhere else []), "search", "at the pair", "p", "q"):
+        grid.add_column(heading, overflow="fold")
+    for name, one in found.suprema.items():
+        pair = found.witness(name)
+        cells = [name.replace("_", " "), _number(one.value), _STATUSES[one.status]]
+        if anywhere:
+            cells.append(_number(anywhere[name].value))
+        searched = failure.search(rule, name, size, seed, target, SEARCH_GENERATIONS).value
+        here = failure.QUANTITIES[name](rule.induced(*pair), pair[0])
+        grid.add_row(*cells, f"{searched + 0.0:.6g}", _number(here), *map(_runs, pair))
+    console = _console()
+    console.print(grid)
+    console.print(
+        "TV, probability; KL(π || p), nats; max π/p; π-mass where p is 0. Approached: no pair has it, but pairs come as near as "
+        "one likes. At most: a bound; the pair is the worst known. The search knows of no derivation."
+    )
+
+
+def _runs(row: Array) -> str:
+    """Write a row, runs of one value as value ×count."""
+    runs = [(value, len(list(run))) for value, run in itertools.groupby(row.tolist())]
+    return ", ".join(_mass(value) + (f" ×{count}" if count > 1 else "") for value, count in runs)
+
+
+def _mass(value: Any) -> str:
+    return str(value) if isinstance(value, Fraction) and value.denominator < 1000 else f"{float(value):.4g}"
+
+
 def _rows(p: str, q: str) -> tuple[Array, Array]:
     """Read two rows: exact if all entries are fractions or whole numbers and one is a fraction, else floats."""
     texts = {name: [entry.strip() for entry in text.split(",")] for name, text in (("p", p), ("q", q))}
@@ -442,6 +517,129 @@ def _number(value: Any) -> str:
     if isinstance(value, Fraction | int) and Fraction(value).denominator < 10**6:
         return str(value)
     return f"{float(value):.6g}"
+
+
+@app.command("explain", epilog=_epilog("explain"))
+def explain(
+    verifier: Annotated[str, typer.Argument(metavar="VERIFIER", help="A verifier, such as lenience:0.4.")],
+    trace: Annotated[Path | None, typer.Option(help="A recorded trace; the bundled one where none is given.")] = None,
+    position: Annotated[int | None, typer.Option(help="The position of the trace to explain, from 0.")] = None,
+    worst: Annotated[
+        int | None,
+        typer.Option(help="Explain so many positions, where the verifier distorts most. Default: 1.", show_default=False),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(help="What makes a position bad. Default: total_variation.", show_default=False)
+    ] = None,
+    p: Annotated[str | None, typer.Option(help="A row of the target instead of a trace, as for show.")] = None,
+    q: Annotated[str | None, typer.Option(help="The draft's row.")] = None,
+    ceiling: Annotated[
+        float | None,
+        typer.Option(help="Factor of p above which overshoot is severe. Default: the rule's own, or 2.", show_default=False),
+    ] = None,
+    share: Annotated[float, typer.Option(help="Of the total variation that the tokens shown carry.")] = 0.9,
+    tokens: Annotated[int, typer.Option(help="Tokens shown, at most; --csv writes all that carry the share.")] = 10,
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="A tokenizer.json, or a vocab.json of token to id, to show what tokens say.")
+    ] = None,
+    tail_tokens: Tail = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the tokens that carry the share to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the regions and the tokens to this file (.png, .pdf, .svg).")] = None,
+) -> None:
+    """Show where a verifier moves mass: by region, by token, and away from which baseline; on a trace or one pair of rows."""
+    rule = verifiers.parse(verifier)
+    if ceiling is not None:
+        parameters.check("--ceiling", ceiling, "[1, inf]")
+    parameters.check("--share", share, "(0, 1]")
+    parameters.check_count("--tokens", tokens)
+    csv, plot = _csv(csv), _image(plot)
+    given = {"--trace": trace, "--position": position, "--worst": worst, "--by": by, "--tail-tokens": tail_tokens}
+    named = [name for name, value in given.items() if value is not None]
+    texts = None if tokenizer is None else failure.read_texts(tokenizer)
+    options: dict[str, Any] = {"ceiling": ceiling, "share": Fraction(str(share)), "texts": texts}
+    console = _console()
+    if p is not None or q is not None:
+        if p is None or q is None or named:
+            raise ValueError("give --p and --q, both and without a trace" + (f" ({', '.join(named)})" if named else ""))
+        found = [failure.explain(rule, *_rows(p, q), **options)]
+    else:
+        if position is not None and (worst is not None or by is not None):
+            raise ValueError("give --position, or --worst and --by, not both")
+        if position is not None:
+            parameters.check_count("--position", position, least=0)
+        worst = 1 if worst is None else worst
+        parameters.check_count("--worst", worst)
+        by = "total_variation" if by is None else by
+        failure.check_quantity(by)
+        if tail_tokens is not None:
+            parameters.check_count("--tail-tokens", tail_tokens)
+        recorded = _recorded(trace, tail_tokens)
+        console.print(recorded.describe())
+        if position is not None:
+            found = [failure.explain_position(rule, recorded, position, **options)]
+        else:
+            found = failure.explain_positions(rule, recorded, worst, by, **options)
+    for explanation in found:
+        _print_explanation(explanation, tokens, console)
+    if csv is not None:
+        import pandas as pd
+
+        tables = [one.tokens.assign(position=one.position) for one in found]
+        table = pd.concat(tables) if len(tables) > 1 else tables[0]
+        table[["position", *(name for name in table if name != "position")]].to_csv(csv, index=False)
+        _say_wrote(csv, console)
+    if plot is not None:
+        import matplotlib.pyplot as plt
+
+        from theory.plotting import plot_explained
+
+        _, axes = plt.subplots(len(found), 1, figsize=(10, 4 * len(found)), layout="constrained", squeeze=False)
+        for explanation, ax in zip(found, axes[:, 0], strict=True):
+            plot_explained(explanation, ax=ax)
+            if explanation.position is not None:
+                ax.set_title(f"position {explanation.position}: {ax.get_title()}")
+        _save(axes[0, 0], plot, console)
+
+
+def _print_explanation(found: failure.Explanation, tokens: int, console: Console) -> None:
+    console.print(f"\n{found}")
+    kept, baseline = (["set"], ["baseline"]) if (found.regions["set"] != "all").any() else ([], [])
+    names = ["region", *kept, "p", "q", "induced", "gained", "lost", "tokens", *baseline]
+    _print_fitting(found.regions, names, "Mass by region", console)
+    if len(found.tokens):
+        shown = found.tokens.head(tokens)
+        carried = f"{len(found.tokens)} carry {float(found.tokens['cumulative'].iloc[-1]):.1%} of the total variation"
+        fewer = "" if len(shown) == len(found.tokens) else f"; {len(shown)} shown"
+        known = (~shown["text"].isin(["", failure.TAIL])).any()
+        names = ["token", *(["text"] if known else []), "region", *kept, "p", "q", "induced", "change", "cumulative"]
+        _print_fitting(shown, names, f"Tokens that move most ({carried}{fewer})", console)
+
+
+def _print_fitting(table: "pd.DataFrame", names: Sequence[str], title: str, console: Console) -> None:
+    """Print the columns of a table that the console holds, from the first."""
+
+    def make(names: Sequence[str]) -> Table:
+        grid = Table(title=title, title_justify="left", show_edge=False, pad_edge=False)
+        for name in names:
+            grid.add_column(name, justify="left" if name in ("region", "set", "text") else "right", overflow="fold")
+        for _, row in table.iterrows():
+            grid.add_row(*(_entry(name, row[name]) for name in names))
+        return grid
+
+    grid, fitting = _fitting(make, names, [""], console)
+    console.print(grid)
+    if len(fitting) < len(names):
+        console.print(f"Not shown in so narrow a console: {', '.join(names[len(fitting) :])}.")
+
+
+def _entry(name: str, value: Any) -> str:
+    if name in ("region", "set"):
+        return str(value)
+    if name == "text":  # with what cannot be seen, such as spaces
+        return repr(value) if value not in ("", failure.TAIL) else ""
+    if name in ("token", "tokens"):
+        return failure.TAIL if value < 0 else str(value)
+    return _number(value) if isinstance(value, Fraction) else _cell(float(value), "{:.4f}")
 
 
 @app.command("list", epilog=_epilog("list"))

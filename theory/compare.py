@@ -117,7 +117,7 @@ def compare(
     parameters.check_count("gamma", gamma)
     parameters.check_count("resamples", resamples, 2)
     parameters.check("confidence", confidence, "(0, 1)")
-    target, draft = _source(p, "p"), _source(q, "q")
+    target, draft = row_source(p, "p"), row_source(q, "q")
     if len(target) != len(draft):
         raise ValueError(f"p has {len(target)} rows and q has {len(draft)}: they must have the same")
     if not len(target):
@@ -138,7 +138,7 @@ def compare(
     )
 
 
-def _source(rows: RowsLike | RowSource, name: str) -> RowSource:
+def row_source(rows: RowsLike | RowSource, name: str) -> RowSource:
     """Give rows that can be sliced, without reading those on disk."""
     source: Any = rows if hasattr(rows, "shape") and hasattr(rows, "__getitem__") else probs.check_rows(rows, name)  # type: ignore[arg-type]
     if len(source.shape) not in (1, 2):

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 COLOURS = {
     "strict": "#000000",
     "collaborative": "#0072B2",
+    "optimal": "#666666",
+    "cascade": "#56B4E9",
     "truncation": "#D55E00",
     "truncation sampling": "#009E73",
     "matching": "#CC79A7",
     "user": "#E69F00",
 }
-"""One colour a family everywhere (Okabe and Ito's palette, safe for colour-blind readers)."""
+"""One colour a family everywhere (Okabe and Ito's palette, safe for colour-blind readers, and a grey)."""
 
 CYCLE = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """For things without a family: the same palette in order."""
@@ -35,6 +37,18 @@ MARKERS = {
     "overshoot-ceiling": "^",
     "adaptive-interpolation": "v",
     "hybrid-ceiling": "P",
+    "static-ensemble": "<",
+    "geometric-ensemble": ">",
+    "cactus": "X",
+    "mentored": "o",
+    "optimal": "s",
+    "chow-cascade": "o",
+    "diff-cascade": "s",
+    "opt-cascade": "D",
+    "token-cascade-v1": "^",
+    "token-cascade-v2": "v",
+    "token-cascade-v3": "P",
+    "fuzzy-acceptance": "X",
     "spec-cascade": "o",
     "typical-acceptance": "s",
     "truncation": "D",
@@ -42,6 +56,8 @@ MARKERS = {
     "truncation-sampling:eta": "s",
     "truncation-sampling": "D",
     "exact-match": "X",
+    "eagle-acceptance": "o",
+    "threshold-acceptance": "s",
     "greedy-match": "d",
 }
 """One marker a verifier within its family."""
@@ -272,6 +288,135 @@ def plot_block_efficiency(table: "pd.DataFrame", y: str = "block_efficiency", ax
     axes.set(xlabel="drafted tokens γ", ylabel=label)
     _clean(axes)
     axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
+def plot_explained(explained: Any, tokens: int = 8, title: str | None = None, ax: "Axes | None" = None) -> "Axes":
+    """Draw target, draft and induced mass of each region, and of the tokens that carry most of the total variation.
+
+    Parameters
+    ----------
+    explained : Explanation
+        From `theory.failure.explain`.
+    tokens : int
+        How many of the tokens of its table to show, at least 1.
+    title : str, optional
+        Above the axes; the verifier, and its total variation from the target, where it is not given.
+    ax : matplotlib Axes, optional
+        Drawn on; a new one is made where it is not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        Where ``tokens`` is out of range.
+    """
+    parameters.check_count("tokens", tokens)
+    axes = plt.subplots(figsize=(10, 4.2), layout="constrained")[1] if ax is None else ax
+    regions = explained.regions[explained.regions["tokens"] > 0]
+    top = explained.tokens.head(tokens)
+    top_p = f"{float(explained.ceiling):.3g} p"
+    ticks = {"underestimated": "q ≤ p", "moderate": f"p < q ≤ {top_p}", "severe": f"q > {top_p}"}
+    labels = [
+        ticks[row["region"]] + ("" if row["set"] == "all" else f"\n{row['set']}") + f"\n({row['tokens']})"
+        for _, row in regions.iterrows()
+    ]
+    labels += [_token_label(row["token"], row["text"]) for _, row in top.iterrows()]
+    places = np.arange(len(labels)) + np.where(np.arange(len(labels)) < len(regions), 0, 0.6)
+    for number, (column, colour, label) in enumerate(
+        (("p", "#56B4E9", "target p"), ("q", "#E69F00", "draft q"), ("induced", "#000000", "induced π"))
+    ):
+        heights = [float(value) for value in (*regions[column], *top[column])]
+        axes.bar(places + 0.27 * (number - 1), heights, width=0.27, color=colour, linewidth=0, label=label)
+    axes.set_xticks(places, labels, fontsize="small")
+    if len(top):
+        axes.axvline(len(regions) - 0.2, color="#999999", linewidth=0.8, linestyle=":")
+        for tick in axes.get_xticklabels()[len(regions) :]:
+            tick.set(rotation=30, ha="right", rotation_mode="anchor")
+    hidden = len(explained.tokens) - len(top)
+    shown = f"the {len(top)} tokens that move most" + (f" ({hidden} more in the table)" if hidden else "")
+    axes.set(
+        xlabel=f"region (tokens in it){f', and {shown}' if len(top) else ''}",
+        ylabel="probability",
+        title=f"{explained.verifier}: TV(induced, target) = {float(explained.total_variation):.4g}" if title is None else title,
+    )
+    _clean(axes)
+    axes.legend(frameon=False)
+    return axes
+
+
+def _token_label(token: Any, text: str) -> str:
+    """Write a token so that every font has it, and no dollar sign begins a formula."""
+    if token < 0:
+        return text
+    quoted = ascii(text).replace("$", r"\$")
+    return f"{token} {quoted}" if text else str(token)
+
+
+PATH_LABELS = {
+    "mixture": "t, where the draft is (1-t) q + t p",
+    "geometric": "t, where the draft is ∝ q^(1-t) p^t",
+    "worst-first": "share t of TV(p, q) removed from the draft, worst tokens first",
+    "temperature": "temperature of both rows, relative to theirs",
+    "draft-temperature": "temperature of the draft, relative to its own",
+    "vocabulary": "vocabulary (tokens)",
+}
+"""Axis label of each path of `theory.failure.sensitivity`."""
+
+
+def plot_sensitivity(
+    table: "pd.DataFrame", y: str = "total_variation", path: str | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw one quantity of each verifier along a path.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `theory.failure.sensitivity`.
+    y : str
+        A column of numbers.
+    path : str, optional
+        Which of the paths in the table; the only one where it is not given.
+    ax : matplotlib Axes, optional
+        Drawn on; a new one is made where it is not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        For a column or path that the table does not have, and where the table has several paths and none is named.
+    """
+    if y not in table:
+        raise ValueError(f"no column {y!r}; there are: {', '.join(map(str, table.columns))}")
+    there = list(dict.fromkeys(table["path"]))
+    if path is None and len(there) != 1:
+        raise ValueError(f"path: must be one of {', '.join(there)}")
+    name = there[0] if path is None else path
+    if name not in there:
+        raise ValueError(f"path = {name!r}: the table has {', '.join(there)}")
+    axes = plt.subplots(figsize=(8, 4.5), layout="constrained")[1] if ax is None else ax
+    seen: dict[str, int] = {}
+    for verifier, rows in table[table["path"] == name].groupby("verifier", sort=False):
+        rows = rows[np.isfinite(rows[y])]
+        if rows.empty:
+            continue
+        rule = str(verifier).partition(":")[0]
+        style, filling = VARIANTS[seen.setdefault(rule, 0) % len(VARIANTS)]
+        seen[rule] += 1
+        looks: dict[str, Any] = {"linestyle": style, "fillstyle": filling, "markersize": 5, "linewidth": 1}
+        colour = COLOURS.get(rows["family"].iloc[0], COLOURS["user"])
+        axes.plot(rows["value"], rows[y], color=colour, marker=MARKERS.get(rule, "o"), label=str(verifier), **looks)
+    if name == "vocabulary":
+        axes.set_xscale("log")
+    axes.set(xlabel=PATH_LABELS.get(name, name), ylabel=LABELS.get(y, y.replace("_", " ")))
+    _clean(axes)
+    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
     return axes
 
 

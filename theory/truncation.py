@@ -83,12 +83,26 @@ class Truncation(abc.ABC):
         return shortnames.write(self, self.name, ":")
 
 
-def _reaches(value: Array, threshold: Any, slack: Any = 4) -> Array:
+ROOM = 4
+"""Units of rounding, relative to the threshold, within which a probability reaches it."""
+
+
+def _reaches(value: Array, threshold: Any, slack: Any = ROOM) -> Array:
     """Compare value >= threshold with room for ``slack`` units of rounding, relative to the threshold."""
-    if value.dtype == object:
-        return np.asarray(value >= threshold, dtype=bool)
-    limit = threshold * (1 - slack * float(np.finfo(value.dtype).eps))
-    return np.asarray(value >= probs.in_dtype(np.asarray(limit), value))
+    return np.asarray(value >= limit(threshold, value, slack), dtype=bool)
+
+
+def limit(threshold: Any, rows: Array, slack: Any = ROOM) -> Any:
+    """Give the least value that counts as reaching a threshold, in the arithmetic of ``rows``."""
+    if rows.dtype == object:
+        return threshold
+    return probs.in_dtype(np.asarray(threshold * (1 - slack * float(np.finfo(rows.dtype).eps))), rows)
+
+
+def eta_threshold(epsilon: Any, delta: Any, nats: Any) -> tuple[Any, Any]:
+    """Give min(ε, δ exp(-H)) and the units of rounding that it is worth, from the entropy in nats; √ε for a δ of None."""
+    delta = epsilon**0.5 if delta is None else delta
+    return np.minimum(epsilon, delta * np.exp(-nats)), 16 * (1 + nats)
 
 
 @final
@@ -160,9 +174,9 @@ class Eta(Truncation):
     def keep(self, p: Array) -> Array:
         """Compare with min(ε, δ exp(-H))."""
         rows = probs.as_float(p)
-        delta = float(self.epsilon) ** 0.5 if self.delta is None else float(self.delta)
         nats = np.asarray(probs.nats(rows) if rows is p else probs.entropy(rows))[..., None]
-        return _reaches(rows, np.minimum(float(self.epsilon), delta * np.exp(-nats)), 16 * (1 + nats))
+        delta = None if self.delta is None else float(self.delta)
+        return _reaches(rows, *eta_threshold(float(self.epsilon), delta, nats))
 
 
 @final

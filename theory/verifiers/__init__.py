@@ -1,10 +1,12 @@
-"""Every verifier, one family a file: strict, collaborative, truncating, matching.
+"""Every verifier, one family a file: strict, collaborative, ensembles, Cactus, optimal, cascades, fuzzy, truncating, matching.
 
 ``RULES`` is the one table of them: `theory.parse`, ``theory list`` and the tests that hold for all rules read it.
 """
 
 from theory import shortnames, truncation
 from theory.verifiers.base import Law, TokenVerifier, Verified
+from theory.verifiers.cactus import Cactus
+from theory.verifiers.cascades import ChowCascade, DiffCascade, OptCascade, TokenCascadeV1, TokenCascadeV2, TokenCascadeV3
 from theory.verifiers.collaborative import (
     AdaptiveInterpolation,
     ContrastiveCoS,
@@ -13,7 +15,10 @@ from theory.verifiers.collaborative import (
     Lenience,
     OvershootCeiling,
 )
-from theory.verifiers.matching import ExactMatch, GreedyMatch
+from theory.verifiers.ensembles import GeometricEnsemble, StaticEnsemble
+from theory.verifiers.fuzzy import FuzzyAcceptance
+from theory.verifiers.matching import EagleAcceptance, ExactMatch, GreedyMatch, ThresholdAcceptance
+from theory.verifiers.optimal import Mentored, Optimal
 from theory.verifiers.strict import Strict
 from theory.verifiers.truncating import (
     FALLBACKS,
@@ -27,16 +32,30 @@ __all__ = [
     "FALLBACKS",
     "RULES",
     "AdaptiveInterpolation",
+    "Cactus",
+    "ChowCascade",
     "CoS",
     "ContrastiveCoS",
+    "DiffCascade",
+    "EagleAcceptance",
     "ExactMatch",
+    "FuzzyAcceptance",
+    "GeometricEnsemble",
     "GreedyMatch",
     "HybridCeiling",
     "Law",
     "Lenience",
+    "Mentored",
+    "OptCascade",
+    "Optimal",
     "OvershootCeiling",
     "SpecCascade",
+    "StaticEnsemble",
     "Strict",
+    "ThresholdAcceptance",
+    "TokenCascadeV1",
+    "TokenCascadeV2",
+    "TokenCascadeV3",
     "TokenVerifier",
     "TruncationSampling",
     "TruncationVerifier",
@@ -55,11 +74,25 @@ RULES: dict[str, type[TokenVerifier]] = {
         OvershootCeiling,
         AdaptiveInterpolation,
         HybridCeiling,
+        StaticEnsemble,
+        GeometricEnsemble,
+        Cactus,
+        Mentored,
+        Optimal,
+        ChowCascade,
+        DiffCascade,
+        OptCascade,
+        TokenCascadeV1,
+        TokenCascadeV2,
+        TokenCascadeV3,
+        FuzzyAcceptance,
         SpecCascade,
         TypicalAcceptance,
         TruncationVerifier,
         TruncationSampling,
         ExactMatch,
+        EagleAcceptance,
+        ThresholdAcceptance,
         GreedyMatch,
     )
 }

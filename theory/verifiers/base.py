@@ -46,15 +46,13 @@ class TokenVerifier(abc.ABC):
     name: ClassVar[str] = ""
     """The short name, for the command line."""
     family: ClassVar[str] = "user"
-    """``strict``, ``collaborative``, ``truncation``, ``truncation sampling`` or ``matching``."""
+    """``strict``, ``collaborative``, ``optimal``, ``cascade``, ``truncation``, ``truncation sampling`` or ``matching``."""
     formula: ClassVar[str] = ""
     """Acceptance and replacement in a line."""
     claim: ClassVar[str] = ""
     """For which parameters the rule is lossless, or what it reproduces instead."""
     source: ClassVar[str] = ""
     """Paper and equation."""
-    residual_depends_on_draft: ClassVar[bool] = False
-    """Whether `residual_given` depends on the rejected token."""
 
     # --- what a rule writes ---------------------------------------------------------------------------------------
 
@@ -122,6 +120,11 @@ class TokenVerifier(abc.ABC):
             law = self.residual_given(p, q, rejected)
             token[places] = probs.InverseCDF(law).draw(rng, int(places.sum()))
         return Verified(accepted, token)
+
+    @property
+    def residual_depends_on_draft(self) -> bool:
+        """Whether `residual_given` depends on the rejected token."""
+        return False
 
     @property
     def lossless(self) -> bool:

@@ -14,6 +14,7 @@ from theory.parameters import Number
 from theory.probs import Array, RowsLike
 from theory.truncation import MinP
 from theory.verifiers import base
+from theory.verifiers.strict import Toward
 
 
 @final
@@ -126,7 +127,7 @@ class CoS(base.Yielding):
 
 @final
 @dataclass(frozen=True)
-class ContrastiveCoS(base.TokenVerifier):
+class ContrastiveCoS(Toward):
     """Collaborative decoding via speculation, contrastive form: induced law m ∝ p / q^μ.
 
     Parameters
@@ -164,37 +165,18 @@ class ContrastiveCoS(base.TokenVerifier):
         """Where the draft is not held against a token."""
         return self.mu == 0
 
-    def contrast(self, p: Array, q: Array) -> Array:
-        """Give m ∝ p / q^μ for checked rows."""
-        unseen = (q == 0) & (p > 0)
+    def toward(self, p: Array, q: Array) -> Array:
+        """Give m ∝ p / q^μ."""
         if self.mu == 0:
             return probs.spread(p, q)
+        unseen = (q == 0) & (p > 0)
         if probs.is_exact(p, q):
             if self.mu != 1:
                 raise ValueError(f"mu = {self.mu!r}: on Fractions p / q^mu is rational for mu = 0 and mu = 1 only")
             weights = np.where(q > 0, p / np.where(q > 0, q, 1), 0)
         else:
-            with np.errstate(divide="ignore", invalid="ignore"):
-                scores = np.where((p > 0) & (q > 0), np.log(p) - float(self.mu) * np.log(q), -np.inf)
-            largest = scores.max(axis=-1, keepdims=True)
-            weights = np.exp(scores - np.where(np.isfinite(largest), largest, 0))  # 0 <= p / q^μ scaled to at most 1
+            weights = powers(p, q, 1, -float(self.mu))
         return probs.share_out(np.where(unseen.any(axis=-1, keepdims=True), p * probs.indicator(unseen, p), weights), p)
-
-    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
-        """Give min(1, m/q)."""
-        p, q = probs.check_pair(p, q)
-        return probs.acceptance_ratio(self.contrast(p, q), q)
-
-    def residual(self, p: RowsLike, q: RowsLike) -> Array:
-        """Give norm((m - q)+)."""
-        p, q = probs.check_pair(p, q)
-        return probs.share_out(probs.excess(self.contrast(p, q), q), p)
-
-    def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
-        """Verify strictly against m."""
-        m = self.contrast(p, q)
-        accepted = rng.random(drafted.shape) * q[drafted] < m[drafted]
-        return base.replace(drafted, accepted, np.maximum(m - q, 0), p, rng)
 
 
 @final
@@ -378,3 +360,11 @@ def mix(p: Array, q: Array | int, weight: Number) -> Array:
     """Give λ p + (1 - λ) q, which is p to the last digit where λ is 1."""
     lam = parameters.carry(weight, p)
     return np.asarray(lam * p + (1 - lam) * q)
+
+
+def powers(p: Array, q: Array, a: float, b: float) -> Array:
+    """Give p^a q^b, 0 where p or q is, scaled so that the largest is 1; all 0 where the supports do not meet."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scores = np.where((p > 0) & (q > 0), a * np.log(p) + b * np.log(q), -np.inf)
+    largest = scores.max(axis=-1, keepdims=True)
+    return np.asarray(np.exp(scores - np.where(np.isfinite(largest), largest, 0)))

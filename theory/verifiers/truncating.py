@@ -29,9 +29,7 @@ from theory.parameters import Number
 from theory.probs import Array, RowsLike
 from theory.truncation import Eta, MinP, Truncation
 from theory.verifiers import base
-from theory.verifiers.strict import Strict
-
-STRICT = Strict()
+from theory.verifiers.strict import Toward, verify_toward
 
 REDRAFT_ROUNDS = 3
 """Literal redrafts before the rest are drawn from the law that redrafting has."""
@@ -272,7 +270,7 @@ class TypicalAcceptance(Gate):
 
 @final
 @dataclass(frozen=True)
-class TruncationSampling(base.TokenVerifier):
+class TruncationSampling(Toward):
     """The true baseline: strict verification of the truncated target p_Θ = p 1_A / p(A), with induced law p_Θ.
 
     Parameters
@@ -309,27 +307,11 @@ class TruncationSampling(base.TokenVerifier):
         """Give the truncated target."""
         return self.truncation.truncate(p)
 
-    def acceptance(self, p: RowsLike, q: RowsLike) -> Array:
-        """Give min(1, p_Θ/q)."""
-        p, q = probs.check_pair(p, q)
-        return STRICT.acceptance(self._truncated(p), q)
-
-    def residual(self, p: RowsLike, q: RowsLike) -> Array:
-        """Give norm((p_Θ - q)+)."""
-        p, q = probs.check_pair(p, q)
-        return STRICT.residual(self._truncated(p), q)
-
-    def law(self, p: RowsLike, q: RowsLike) -> base.Law:
-        """Truncate once, then give the law of strict verification."""
-        p, q = probs.check_pair(p, q)
-        return STRICT.law(self._truncated(p), q)
-
-    def _truncated(self, p: Array) -> Array:
-        return probs.trust(self.truncation.truncate(p))
+    def toward(self, p: Array, q: Array) -> Array:
+        """Give the truncated target."""
+        return self.truncation.truncate(p)
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> base.Verified:
         """Truncate, then verify strictly."""
         kept = np.where(self.truncation.allowed(p), p, 0)
-        truncated = kept / kept.sum()
-        accepted = rng.random(drafted.shape) * q[drafted] < truncated[drafted]
-        return base.replace(drafted, accepted, np.maximum(truncated - q, 0), truncated, rng)
+        return verify_toward(kept / kept.sum(), q, drafted, rng)

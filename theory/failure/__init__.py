@@ -1,0 +1,49 @@
+"""Where and how verifiers fail.
+
+What one does to a pair of rows (`explain`), how that moves (`sensitivity`), and how bad it can get: `worst` over all pairs,
+`worst_for` a target, derived; and `search`, which derives nothing and so can tell whether a derivation is wrong.
+"""
+
+from theory.failure.derivations import derive
+from theory.failure.explain import (
+    CEILING,
+    REGIONS,
+    TAIL,
+    Explanation,
+    Support,
+    check_quantity,
+    explain,
+    explain_position,
+    explain_positions,
+    read_texts,
+)
+from theory.failure.search import Found, search
+from theory.failure.sensitivity import PATHS, along, sensitivity
+from theory.failure.suprema import QUANTITIES, Supremum, Worst
+from theory.failure.targets import derive_for
+from theory.failure.worst import worst, worst_for
+
+__all__ = [
+    "CEILING",
+    "PATHS",
+    "QUANTITIES",
+    "REGIONS",
+    "TAIL",
+    "Explanation",
+    "Found",
+    "Support",
+    "Supremum",
+    "Worst",
+    "along",
+    "check_quantity",
+    "derive",
+    "derive_for",
+    "explain",
+    "explain_position",
+    "explain_positions",
+    "read_texts",
+    "search",
+    "sensitivity",
+    "worst",
+    "worst_for",
+]
