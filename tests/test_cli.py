@@ -352,9 +352,9 @@ def test_every_figure_has_a_sentence_and_a_command():
     assert sorted(made_by_them) == sorted(path.name for path in FIGURES.iterdir() if path.name != "README.md")
 
 
-@pytest.mark.parametrize("command", ["compare", "blocks"])
+@pytest.mark.parametrize("command", ["compare", "blocks", "atlas"])
 def test_the_tables_of_the_figures_are_what_their_command_writes_now(command, capsys, tmp_path):
-    name = {"compare": "tradeoff.csv", "blocks": "blocks.csv"}[command]
+    name = {"compare": "tradeoff.csv"}.get(command, f"{command}.csv")
     assert run(capsys, command, "--csv", tmp_path / name)[0] == 0
     now, kept = (pd.read_csv(folder / name) for folder in (tmp_path, FIGURES))
     columns = [column for column in now if not column.endswith(("_low", "_high"))]

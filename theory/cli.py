@@ -87,6 +87,9 @@ NAME_WIDTH = 12
 TAIL_TOKENS = 1024
 """Tokens over which the mass outside truncated rows is spread, where the vocabulary has as many."""
 
+ATLAS_ROWS = "zipf:1000,strength=1.5"
+"""Synthetic rows on which the atlas compares rules of one TV."""
+
 IMAGES = (".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 """Suffixes of --plot; the first where none is given."""
 
@@ -120,6 +123,10 @@ EXAMPLES = {
         theory worst lenience:0.4
         theory worst cactus:1/10 --vocabulary 10
         theory worst spec-cascade:1/2,fallback=residual --p 6/10,2/10,1/10,1/10
+    """,
+    "atlas": """
+        theory atlas
+        theory atlas --synthetic zipf:1000,strength=1.5 --plot atlas.png --csv atlas.csv
     """,
     "blocks": """
         theory blocks
@@ -487,6 +494,41 @@ def worst_(
         "TV, probability; KL(π || p), nats; max π/p; π-mass where p is 0. Approached: no pair has it, but pairs come as near as "
         "one likes. At most: a bound; the pair is the worst known. The search knows of no derivation."
     )
+
+
+@app.command("atlas", epilog=_epilog("atlas"))
+def atlas(
+    trace: Annotated[Path | None, typer.Argument(help="A recorded trace; the bundled one where none is given.")] = None,
+    synthetic_rows: Annotated[
+        str, typer.Option("--synthetic", metavar="NAME:ARGS", help="The synthetic rows drawn beside it.")
+    ] = ATLAS_ROWS,
+    tail_tokens: Tail = None,
+    csv: Annotated[Path | None, typer.Option(help="Write the worst pairs and suprema to this file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the page to this file (.png, .pdf, .svg).")] = None,
+) -> None:
+    """Show how every rule can fail: its suprema over all pairs and vocabularies, and a page of the pairs and of what TV hides."""
+    csv, plot = _csv(csv), _image(plot)
+    rows = synthetic.parse(synthetic_rows)
+    recorded = _recorded(trace, tail_tokens)
+    console = _console()
+    pairs = failure.worst_pairs()
+    grid = Table(title="The worst of all pairs over all vocabularies", title_justify="left")
+    for heading in ("verifier", "TV", "KL (nats)", "max π/p", "mass off the support"):
+        grid.add_column(heading, justify="left" if heading == "verifier" else "right")
+    for name, first in pairs.groupby("verifier", sort=False).first().iterrows():
+        grid.add_row(str(name), *(f"{_ROOM[first[f'{key}_status']]}{_number(first[key])}" for key in failure.QUANTITIES))
+    console.print(grid)
+    console.print("→ approached: no pair has it, but pairs come as near as one likes. ≤ a bound.")
+    if csv is not None:
+        pairs.to_csv(csv, index=False)
+        _say_wrote(csv, console)
+    if plot is not None:
+        sources = {synthetic_rows: rows, f"{recorded.target}, {len(recorded.p)} positions": (recorded.p, recorded.q)}
+        lines = {title: failure.same_tv(*map(np.asarray, pair)) for title, pair in sources.items()}
+        _save(failure.plot_atlas(pairs, lines), plot, console)
+
+
+_ROOM = {"attained": "", "approached": "→ ", "bound": "≤ "}
 
 
 def _runs(row: Array) -> str:

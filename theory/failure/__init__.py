@@ -4,6 +4,8 @@ What one does to a pair of rows (`explain`), how that moves (`sensitivity`), and
 `worst_for` a target, derived; and `search`, which derives nothing and so can tell whether a derivation is wrong.
 """
 
+from theory.failure.atlas import plot as plot_atlas
+from theory.failure.atlas import same_tv, worst_pairs
 from theory.failure.derivations import derive
 from theory.failure.explain import (
     CEILING,
@@ -41,9 +43,12 @@ __all__ = [
     "explain",
     "explain_position",
     "explain_positions",
+    "plot_atlas",
     "read_texts",
+    "same_tv",
     "search",
     "sensitivity",
     "worst",
     "worst_for",
+    "worst_pairs",
 ]

@@ -1,15 +1,15 @@
 """An atlas of failure modes: each rule's worst pair of rows, and what tells apart the rules that total variation cannot.
 
-`worst_pairs` has, for one verifier of each rule, a pair on which its TV is largest, the law it induces there, and its suprema over
-all vocabularies. `same_tv` runs the rules of the line TV(π, p) + R = TV(p, q): at one acceptance rate all have one TV, whatever
+`worst_pairs` has, for one verifier of each rule, a pair on which its TV is largest, the law it induces there, and its suprema
+over all vocabularies. `same_tv` runs rules of the line TV(π, p) + R = TV(p, q): at one acceptance rate all have one TV, whatever
 they do; what they differ in is how far a token may be overrated. That is the paper's "overshoot ceiling" as a theorem, in three
 parts, each of which is tested:
 
-1. A ceiling bounds everything. If π <= c p, then TV(π, p) <= 1 - 1/c, KL(π || p) <= ln c, and an event of probability ε under the
-   target has at most c ε; over T tokens c^T takes the place of c.
-2. Without one nothing is bounded but TV: CoS and static ensembles put up to 1 - λ of mass where p is 0, so KL and overshoot have no
-   bound for any λ < 1.
-3. Among all single-draft rules with π <= c p, lenience at l = 1/c accepts the most, Σ min(q, c p) (`theory.frontier`).
+1. A ceiling bounds everything. If π <= c p, then TV(π, p) <= 1 - 1/c, KL(π || p) <= ln c, and an event of probability ε under
+   the target has at most c ε; over T tokens c^T takes the place of c.
+2. Without one nothing but TV is bounded: CoS and static ensembles put up to 1 - λ of mass where p is 0, so that KL and overshoot
+   have no bound for any λ < 1.
+3. Among all single-draft rules with π <= c p, lenience at l = 1/c accepts the most, Σ min(q, c p): see `theory.frontier`.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory import exact, frontier, plotting, probs
+from theory import exact, frontier, probs
 from theory.failure.suprema import APPROACHED, ATTAINED, QUANTITIES
 from theory.failure.worst import worst
 from theory.probs import RowsLike
@@ -39,9 +39,9 @@ SWEEPS = {
 MEASURES = {
     "total_variation": "TV(induced, target) (probability)",
     "kl_divergence": "KL(induced ‖ target) (nats)",
-    "overshoot_mass": "induced mass above 2 × target (probability)",
+    "log_overshoot": "ln max induced/target (nats)",
 }
-"""What `same_tv` measures, with its axis label."""
+"""What `same_tv` measures, with its axis label; the last is the Rényi divergence of order infinity."""
 
 
 def worst_pairs(verifiers: Iterable[TokenVerifier | str] = frontier.EXAMPLES, vocabulary: int = 4) -> "pd.DataFrame":
@@ -57,9 +57,9 @@ def worst_pairs(verifiers: Iterable[TokenVerifier | str] = frontier.EXAMPLES, vo
     Returns
     -------
     pandas.DataFrame
-        One row a verifier and token: ``verifier``, ``family``, ``token``; ``p``, ``q`` and ``induced``, probabilities; then for each
-        of `theory.failure.QUANTITIES` its supremum over all vocabularies, and in ``..._status`` whether it is attained, approached,
-        or only a bound.
+        One row a verifier and token: ``verifier``, ``family``, ``token``; ``p``, ``q`` and ``induced``, probabilities; then for
+        each of `theory.failure.QUANTITIES` its supremum over all vocabularies, and in ``..._status`` whether it is attained,
+        approached, or only a bound.
 
     Examples
     --------
@@ -106,11 +106,12 @@ def same_tv(p: RowsLike, q: RowsLike) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    quantities = ("acceptance_rate", *MEASURES)
+    quantities = ("acceptance_rate", "total_variation", "kl_divergence", "max_overshoot")
     rows = []
     for rule, names in SWEEPS.items():
         for name in names:
             found = exact.summarise(parse(name), p, q, quantities)
+            found["log_overshoot"] = np.log(found.pop("max_overshoot"))
             rows.append({"rule": rule, "verifier": name} | {key: float(np.mean(value)) for key, value in found.items()})
     return pd.DataFrame(rows)
 
@@ -136,7 +137,7 @@ def plot(pairs: "pd.DataFrame", lines: "dict[str, pd.DataFrame]", figure: "Figur
         figure = plt.figure(figsize=(15, 2.1 * count + 3.2 * len(lines)), layout="constrained")
     else:
         figure.clear()
-    above, below = figure.subfigures(2, 1, height_ratios=[2.1 * count, 3.2 * len(lines)])
+    above, below = np.ravel(figure.subfigures(2, 1, height_ratios=[2.1 * count, 3.2 * len(lines)]))
     panels = above.subplots(count, columns, sharey=True).ravel()
     for axes, (name, rows) in zip(panels, groups, strict=False):
         _draw_pair(axes, str(name), rows)
@@ -160,6 +161,8 @@ SHORT = {"total_variation": "TV", "kl_divergence": "KL", "max_overshoot": "π/p"
 
 
 def _draw_pair(axes: "Axes", name: str, rows: "pd.DataFrame") -> None:
+    from theory import plotting  # matplotlib, which nothing but drawing needs
+
     places = rows["token"].to_numpy()
     axes.bar(places - 0.2, rows["p"], width=0.4, color=plotting.ROW_COLOURS["target"], alpha=0.7, label="target p")
     axes.bar(places + 0.2, rows["q"], width=0.4, color=plotting.ROW_COLOURS["draft"], alpha=0.7, label="draft q")
@@ -178,10 +181,11 @@ def _number(value: float) -> str:
 
 
 def _draw_line(axes: "Axes", table: "pd.DataFrame", measure: str) -> None:
+    from theory import plotting
+
     for number, (rule, rows) in enumerate(table.groupby("rule", sort=False)):
         shown = rows[np.isfinite(rows[measure])].sort_values("acceptance_rate")
         looks: dict[str, Any] = {"marker": "osD^"[number], "markersize": 8 - 1.5 * number, "linewidth": 1.2}
         axes.plot(shown["acceptance_rate"], shown[measure], color=plotting.CYCLE[number + 1], label=str(rule), **looks)
     axes.set(xlabel="acceptance rate (probability)", ylabel=MEASURES[measure])
     axes.spines[["top", "right"]].set_visible(False)
-
