@@ -80,6 +80,9 @@ RATIONAL = [
     theory.GreedyMatch(),
 ]
 
+ONE_EACH = list({type(case): case for case in reversed(RATIONAL)}.values())
+"""The first case of each rule, where every parameter would take too long and none matters."""
+
 FLOATS = [
     *RATIONAL,
     theory.ContrastiveCoS(0.1),

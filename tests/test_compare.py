@@ -70,7 +70,7 @@ def test_intervals_hold_their_mean_and_match_the_normal_ones(table):
 
 
 def test_chunks_do_not_change_the_result(monkeypatch, table):
-    monkeypatch.setattr(comparison.probs, "CHUNK", 30 * 7)
+    monkeypatch.setattr(comparison.probs, "CHUNK", 30 * 67)
     again = theory.compare(cases.FLOATS, P, Q, gamma=4)
     means = ["acceptance_rate", "total_variation", "kl_divergence", "pareto_gap"]
     pd.testing.assert_frame_equal(again[means], table[means], rtol=1e-12, atol=1e-14)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SWEEPS = {
-    "lenience": [f"lenience:{x}" for x in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)],
-    "mentored": [f"mentored:alpha={x}" for x in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)],
-    "cos": [f"cos:{x}" for x in (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)],
-    "cactus": [f"cactus:{x}" for x in (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.5, 1, 2, 5)],
+    "lenience": [f"lenience:{x}" for x in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1)],
+    "mentored": [f"mentored:alpha={x}" for x in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1)],
+    "cos": [f"cos:{x}" for x in (0, 0.2, 0.4, 0.6, 0.8, 0.9, 1)],
+    "cactus": [f"cactus:{x}" for x in (0, 0.0001, 0.001, 0.01, 0.1, 1, 5)],
 }
 """Rules on the line, each over its parameter."""
 
