@@ -193,17 +193,41 @@ def test_lenience_rows_left_out_are_predicted_from_the_others():
     assert (table["predicted"] - table["reported"]).abs().mean() < 0.03
 
 
+def test_the_constants_of_a_benchmark_are_the_best_for_the_others():
+    """Least squares over the other three, against points around it; over all four others are better."""
+    others = [benchmark for benchmark in BENCHMARKS if benchmark != "BFCL"]
+    derailment, scale = calibration.constants("BFCL")
+    least = calibration.unexplained(derailment, scale, others)
+    for apart in ((0.9, 1), (1.1, 1), (1, 0.8), (1, 1.25)):
+        assert calibration.unexplained(derailment * apart[0], scale * apart[1], others) > least
+    every = calibration.constants()
+    assert calibration.unexplained(*every, BENCHMARKS) < calibration.unexplained(derailment, scale, BENCHMARKS)
+
+
 def test_the_constants_of_a_benchmark_do_not_see_it(monkeypatch):
-    """Change the CoS block efficiencies of one benchmark: its own constants stay, those of the others move."""
-    before = {benchmark: calibration.constants(benchmark) for benchmark in ("MATH", "BFCL")}
+    """Change the CoS block efficiencies of one benchmark: what its constants minimise stays, what those of another do moves."""
+    point = (0.3, 20.0)
+    others = {left_out: [one for one in BENCHMARKS if one != left_out] for left_out in ("BFCL", "MATH")}
+    before = {left_out: calibration.unexplained(*point, rest) for left_out, rest in others.items()}
     true = calibration.reported
     changed = {
         setting: ((values[0] - 1, *values[1:]) if setting[0] == "cos_draft_weight" else values)
         for setting, values in true("BFCL").items()
     }
     monkeypatch.setattr(calibration, "reported", lambda benchmark: changed if benchmark == "BFCL" else true(benchmark))
-    assert calibration.constants.__wrapped__("BFCL") == before["BFCL"]
-    assert calibration.constants.__wrapped__("MATH") != before["MATH"]
+    assert calibration.unexplained(*point, others["BFCL"]) == before["BFCL"]
+    assert calibration.unexplained(*point, others["MATH"]) > before["MATH"] + 1
+
+
+def test_the_model_knows_one_accuracy_of_a_benchmark(monkeypatch):
+    """Its CoS accuracy at `PROBE` sets how long a derailment lasts; no other accuracy but the strict one does."""
+    true = calibration.reported("MATH")
+    lasts = calibration.lasting("MATH", 20.0)
+    for weight, moves in ((calibration.PROBE, True), (0.4, False), (0.8, False)):
+        setting = ("cos_draft_weight", weight)
+        own = true | {setting: (*true[setting][:2], true[setting][2] - 5)}
+        monkeypatch.setattr(calibration, "reported", lambda benchmark, own=own: own)
+        assert (calibration.lasting("MATH", 20.0) != lasts) == moves
 
 
 def test_there_are_fewer_parameters_than_numbers():

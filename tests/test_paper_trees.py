@@ -10,6 +10,7 @@ from fractions import Fraction as F
 from importlib import resources
 from io import StringIO
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.test_paper import quick_table
 from theory import SpecCascade, testing
 from theory.blocks.tree import (
     Tree,
@@ -30,7 +32,7 @@ from theory.blocks.tree import (
     length_law,
 )
 from theory.divergences import entropy, kl_divergence
-from theory.paper import fig6, style, table2_3_7, tables, trees
+from theory.paper import fig6, real, style, table2_3_7, tables, trees
 from theory.truncation import Eta, MinP
 
 ROWS = [
@@ -57,12 +59,12 @@ def bound(samples, delta=1e-11):
 
 @pytest.fixture(scope="module")
 def figure_6():
-    return fig6.compute(quick=True)
+    return quick_table("fig6")
 
 
 @pytest.fixture(scope="module")
 def averages():
-    return table2_3_7.compute(quick=True)
+    return quick_table("table2_3_7")
 
 
 # --- accepted length --------------------------------------------------------------------------------------------------
@@ -119,16 +121,8 @@ def test_a_length_that_no_tree_has_is_refused(length):
         trees.strict_rate(length)
 
 
-@given(st.lists(st.floats(0, 1), min_size=12, max_size=12), st.integers(1, 6))
-def test_length_along_texts_by_hand(rates, depth):
-    texts = [rates[:6], rates[6:]]
-    windows = [text[start : start + depth] for text in texts for start in range(6 - depth + 1)]
-    by_hand = sum(math.prod(window[:i]) for window in windows for i in range(1, depth + 1)) / len(windows)
-    assert trees.recorded_length(np.array(rates), texts=2, depth=depth) == pytest.approx(by_hand, abs=1e-12)
-
-
 def test_length_along_texts_of_one_rate():
-    assert trees.recorded_length(np.full(128, 0.7), texts=2) == pytest.approx(trees.accepted_length(0.7), abs=1e-12)
+    assert real.accepted_length(np.full((2, 64), 0.7), trees.DEPTH) == pytest.approx(trees.accepted_length(0.7), abs=1e-12)
 
 
 # --- nodes ------------------------------------------------------------------------------------------------------------
@@ -181,7 +175,7 @@ def test_more_error_accepts_less_and_more_sharpness_leaves_less_to_choose():
 
 def test_the_trace_is_the_bundled_one():
     nodes = trees.recorded()
-    assert len(nodes.p) == trees.TEXTS * 64
+    assert len(nodes.p) == 8 * 64
     assert (np.take_along_axis(nodes.q, nodes.candidates, -1)[:, -1:] >= np.sort(nodes.q, axis=-1)[:, [-trees.CHILDREN]]).all()
     np.testing.assert_array_equal(trees.recorded(2).p, nodes.p[:128])
 
@@ -312,7 +306,7 @@ def test_lossless_rules_distort_nothing_and_lossy_ones_do(figure_6):
 
 @pytest.mark.parametrize("source", trees.CALIBRATIONS)
 def test_spec_cascade_accepts_no_less_than_its_baseline(figure_6, source):
-    both = fig6.paired(figure_6, source).set_index(["method", "benchmark", "parameter"])["predicted"]
+    both = fig6.paired(figure_6, source).set_index(["method", "benchmark", "parameter"])["accepted_length_ours"]
     assert (both["spec_cascade"] - both["min_p_sampling"] >= -1e-12).all()
 
 
@@ -329,9 +323,11 @@ def test_agreement_by_another_route(figure_6):
     both = fig6.paired(figure_6, "two numbers")
     for method, benchmark in (("spec_cascade", "MATH"), ("typical_acceptance", "INCLUDE"), ("lenience", "BFCL")):
         rows = [row for row in both.to_dict("records") if (row["method"], row["benchmark"]) == (method, benchmark)]
-        errors = [abs(row["predicted"] - row["printed"]) for row in rows]
+        errors = [abs(row["accepted_length_ours"] - row["accepted_length_paper"]) for row in rows]
         assert found.loc[(method, benchmark), "mean_absolute_error"] == pytest.approx(sum(errors) / len(errors))
-        ranks = stats.spearmanr([row["predicted"] for row in rows], [row["printed"] for row in rows]).statistic
+        ranks = stats.spearmanr(
+            [row["accepted_length_ours"] for row in rows], [row["accepted_length_paper"] for row in rows]
+        ).statistic
         assert found.loc[(method, benchmark), "spearman"] == pytest.approx(ranks)
 
 
@@ -356,7 +352,7 @@ def test_the_second_number_helps_where_the_first_fails(figure_6):
 def test_headline_of_figure_6_takes_its_numbers_from_the_table(figure_6):
     text = fig6.headline(figure_6)
     rows = fig6.paired(figure_6, "one number")
-    errors = [row["error"] for row in rows.to_dict("records") if row["method"] not in ("strict", "lenience")]
+    errors = [abs(row["accepted_length_error"]) for row in rows.to_dict("records") if row["method"] not in ("strict", "lenience")]
     assert f"{len(errors)} rows not fitted come out {np.mean(errors):.2f} tokens off" in text
     other = figure_6.copy()
     other.loc[other["source"] == "one number", "accepted_length"] += 1
@@ -370,7 +366,7 @@ def test_figure_6_draws_the_table(figure_6):
     for axis, benchmark in zip(axes[0], tables.BENCHMARKS, strict=True):
         rows = fig6.paired(figure_6, "two numbers").query("benchmark == @benchmark")
         drawn = {round(float(x), 9) for line in axis.lines for x in np.ravel(line.get_xdata())}
-        assert drawn >= set(rows["printed"].round(9)) | set(rows["predicted"].round(9))
+        assert drawn >= set(rows["accepted_length_paper"].round(9)) | set(rows["accepted_length_ours"].round(9))
         hollow = [line for line in axis.lines if line.get_markerfacecolor() == "none"]
         assert sum(len(line.get_xdata()) for line in hollow) == len(rows)
         assert "tokens" in axis.get_xlabel()
@@ -378,7 +374,7 @@ def test_figure_6_draws_the_table(figure_6):
     assert "%" in axes[0, 0].get_ylabel()
     assert "probability" in axes[1, 0].get_ylabel()
     assert len(axes[2, 1].texts) == len(axes[2, 2].texts) == 20
-    assert fig6.plot(figure_6, figure) is figure
+    plt.close(figure)
 
 
 def test_a_second_fit_gives_the_same_numbers():
@@ -407,11 +403,13 @@ FILES = {"standard": "table4_standard_sd.csv", "eagle3": "table5_eagle3.csv"}
 
 
 def test_averages_and_gaps_by_plain_sums(averages):
-    both = table2_3_7.beside(averages)
+    both = table2_3_7.printed_and_found(averages)
     assert (both["part"] == "average").sum() == 2 * 5 * 4 * 3
     assert (both["part"] == "gap").sum() == 2 * 2 * 5 * 2
     for row in both[both["part"] == "average"].itertuples():
-        assert row.rows == pytest.approx(plain_mean(FILES[row.framework], row.method, row.benchmark, row.quantity), abs=1e-9)
+        assert row.value_ours == pytest.approx(
+            plain_mean(FILES[row.framework], row.method, row.benchmark, row.quantity), abs=1e-9
+        )
     for row in both[both["part"] == "gap"].itertuples():
         quantity = {"accuracy_gap_points": "accuracy_percent"}.get(row.quantity, row.quantity.removesuffix("_gap"))
         places = tables.BENCHMARKS if row.benchmark == "mean" else [row.benchmark]
@@ -421,7 +419,7 @@ def test_averages_and_gaps_by_plain_sums(averages):
             - plain_mean(FILES[row.framework], lossless, place, quantity)
             for place in places
         ]
-        assert row.rows == pytest.approx(sum(gaps) / len(gaps), abs=1e-9)
+        assert row.value_ours == pytest.approx(sum(gaps) / len(gaps), abs=1e-9)
 
 
 def test_printed_averages_that_do_not_follow_from_the_rows(averages):
@@ -453,7 +451,7 @@ def test_table_7_subtracts_what_tables_2_and_3_print():
     gaps = printed[(printed["table"] == 7) & (printed["benchmark"] != "mean")]
     for row in gaps.itertuples():
         quantity = "accuracy_percent" if "accuracy" in row.quantity else row.quantity.removesuffix("_gap")
-        lossless = table2_3_7.MATCHED[row.method]
+        lossless = tables.MATCHED[row.method]
         of_printed = (
             value[row.framework, row.method, row.benchmark, quantity] - value[row.framework, lossless, row.benchmark, quantity]
         )
@@ -461,9 +459,9 @@ def test_table_7_subtracts_what_tables_2_and_3_print():
 
 
 def test_the_model_gap_is_the_difference_of_figure_6(figure_6, averages):
-    lengths = fig6.paired(figure_6, "two numbers").groupby(["method", "benchmark"])["predicted"].mean()
+    lengths = fig6.paired(figure_6, "two numbers").groupby(["method", "benchmark"])["accepted_length_ours"].mean()
     model = averages[(averages["part"] == "gap") & (averages["source"] == "theory")].set_index(["method", "benchmark"])["value"]
-    for lossy, lossless in table2_3_7.MATCHED.items():
+    for lossy, lossless in tables.MATCHED.items():
         for benchmark in tables.BENCHMARKS:
             assert model[lossy, benchmark] == pytest.approx(lengths[lossy, benchmark] - lengths[lossless, benchmark], abs=1e-9)
 
@@ -546,11 +544,16 @@ def test_divergences_of_the_figure(averages, source, method):
 
 def test_headline_of_the_tables_takes_its_numbers_from_the_table(averages):
     text = table2_3_7.headline(averages)
-    assert "SpecCascade on INCLUDE (3.58 printed, 3.40), SpecCascade on MATH (8.23 printed, 8.16)" in text
-    assert text.startswith("10 of 60 averages in Table 2")
+    assert "10 of 60 in Table 2, 0 of 60 in Table 3, 5 of 40 in Table 7" in text
+    assert "block efficiency of SpecCascade on INCLUDE: 3.58 printed, 3.40" in text
     other = averages.copy()
     other.loc[(other["source"] == "paper") & (other["part"] == "average"), "value"] += 1
-    assert table2_3_7.headline(other).startswith("60 of 60")
+    assert "60 of 60 in Table 2, 60 of 60 in Table 3, 5 of 40" in table2_3_7.headline(other)
+    alike = table2_3_7.printed_and_found(averages).set_index([*table2_3_7.KEYS])["value_ours"]
+    paper = averages["source"] == "paper"
+    same = averages.copy()
+    same.loc[paper, "value"] = [alike[tuple(row)] for row in averages.loc[paper, [*table2_3_7.KEYS]].itertuples(index=False)]
+    assert "0 of 60 in Table 2, 0 of 60 in Table 3, 0 of 40 in Table 7." in table2_3_7.headline(same)
 
 
 def test_the_tables_draw_what_they_hold(averages):
@@ -567,7 +570,7 @@ def test_the_tables_draw_what_they_hold(averages):
         assert axis.xaxis_inverted()
         assert "nats" in axis.get_ylabel()
     assert list(averages) == list(table2_3_7.COLUMNS)
-    assert isinstance(table2_3_7.plot(averages, figure), type(figure))
+    plt.close(figure)
 
 
 def test_approach_goes_from_the_draft_to_the_target():

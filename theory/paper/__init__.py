@@ -4,8 +4,10 @@ Each module of `ITEMS` has the same things, which `Item` states: what the paper 
 of the plotted numbers), ``plot`` (that DataFrame on a Figure), and ``headline`` (how far ours agrees with the paper, in a
 sentence made from the numbers). ``theory figures`` runs them, `theory.paper.write` writes them to files.
 
-Beside them stand what they share: `tables` (the paper's numbers), `calibration` (block efficiency from few parameters),
-`accuracy` (Pass@1 from the reasoning chain), `real` (the bundled trace), `style` (how all figures look).
+Beside them stand what they share. The paper's side: `tables` (its numbers). Our models: `calibration` (block efficiency from few
+parameters), `accuracy` (Pass@1 from the reasoning chain), `trees` (accepted length on trees), `real` (the bundled trace). How the
+two meet: `tradeoff` (both axes of Figures 3, 5 and 7), `agreement` (ours beside the paper's rows), `intervals` (bars and bands),
+`style` (how all figures look).
 """
 
 import importlib

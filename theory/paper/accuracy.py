@@ -25,7 +25,7 @@ Where that fails: three benchmarks lose less at draft weight 0.2 than a straight
 MBPP+ and BFCL level off at the other end and INCLUDE does not; and nothing depends on the hyper-parameter of a gate.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, final
@@ -35,7 +35,7 @@ import numpy as np
 from theory import parameters
 from theory.blocks import Tokenwise
 from theory.paper import calibration, tables
-from theory.paper.tables import BENCHMARKS, GAMMA
+from theory.paper.tables import BENCHMARKS, GAMMA, SWEEP, Setting
 from theory.reasoning import ReasoningChain
 from theory.sequences import Decoder, Plain, Source
 from theory.truncation import MinP
@@ -48,12 +48,13 @@ PROBE = 0.4
 """Draft weight of the one CoS row of each benchmark that is fitted: the first at which the loss is many times its noise. At 0.2
 it is two or three standard deviations of a run; beyond 0.4 MBPP+ and BFCL fall less and less. `sensitivity` tries the others."""
 
-WEIGHTS = (0.2, 0.4, 0.6, 0.8)
-"""Draft weights of CoS in Table 4."""
+FITTED: tuple[Setting, ...] = (("strict", None), ("cos_draft_weight", PROBE))
+"""Rows of Table 4 whose accuracy is fitted, for each benchmark."""
 
 OPENING, ROUTINE = 80, 10
 """Routine steps before all, and before each decisive one. The long opening gives an easy problem as many chances of a slip as a
-hard one has, so that what min-p saves there outweighs what SpecCascade loses, as on Figure 1's GSM8K."""
+hard one has, so that what min-p saves there outweighs what SpecCascade loses, as on Figure 1's GSM8K: chosen for that sign, which
+openings from 20 to 160 steps all give."""
 
 TORN = {"skill": 2 / 3, "temptation": 1 / 3, "overconfidence": 1 / 3, "recovery": 1 / 2}
 """Where the target may fail. Overconfidence is where it begins, at none."""
@@ -229,7 +230,7 @@ def calibrate(benchmark: str, draft_weight: float = PROBE) -> Exam:
     benchmark : str
         Of `BENCHMARKS`.
     draft_weight : float
-        Of `WEIGHTS`.
+        Of `theory.paper.tables.SWEEP`.
 
     Raises
     ------
@@ -245,7 +246,7 @@ def calibrate(benchmark: str, draft_weight: float = PROBE) -> Exam:
     own = calibration.reported(benchmark)
     probe = ("cos_draft_weight", draft_weight)
     if probe not in own:
-        raise ValueError(f"draft_weight = {draft_weight!r}: must be one of {', '.join(map(str, WEIGHTS))}")
+        raise ValueError(f"draft_weight = {draft_weight!r}: must be one of {', '.join(map(str, SWEEP))}")
     # No noise: Table 4 shows no gain by truncation, and with four tokens the draft's slips would fall on the target's noise, of
     # which lenience would then let 1/l times as much through.
     chain = reference().change(**draft(benchmark), noise=0.0).chain
@@ -282,17 +283,19 @@ def lost(benchmark: str, draft_weight: float) -> float:
     return 1 - exam.percent(tables.verifier("cos_draft_weight", draft_weight)) / exam.percent(tables.verifier("strict"))
 
 
-def predictions(draft_weight: float = PROBE) -> "pd.DataFrame":
+def predictions(draft_weight: float = PROBE, methods: Iterable[str] = tuple(tables.FAMILIES)) -> "pd.DataFrame":
     """Predict every accuracy of Table 4.
 
     Parameters
     ----------
     draft_weight : float
         Of the CoS row that each benchmark is fitted on.
+    methods : iterable of str
+        Of Table 4.
 
     Returns
     -------
-    pandas.DataFrame, a row for each of Table 4's
+    pandas.DataFrame, a row for each of Table 4's of these methods
         ``benchmark``, ``method``, ``parameter`` (NaN for strict); ``reported_percent`` and ``reported_std``, mean and standard
         deviation over 3 runs; ``predicted_percent``; ``error_points``, predicted - reported; ``sampling_points``, how far a
         mean of 3 runs is from its expectation if problems and runs are independent, 100 sqrt(c (1 - c)/(3 N)), c the
@@ -300,10 +303,11 @@ def predictions(draft_weight: float = PROBE) -> "pd.DataFrame":
     """
     import pandas as pd
 
+    table = tables.table_4()
+    table = table[table["method"].isin(list(methods))]
     rows = []
     for benchmark in BENCHMARKS:
         exam = calibrate(benchmark, draft_weight)
-        table = tables.table_4()
         own = table[table["benchmark"] == benchmark]
         for row in own.to_dict("records"):
             method, parameter = str(row["method"]), float(row["parameter"])
@@ -319,7 +323,7 @@ def predictions(draft_weight: float = PROBE) -> "pd.DataFrame":
                     "predicted_percent": predicted,
                     "error_points": predicted - row["accuracy_percent"],
                     "sampling_points": sampling_points(benchmark, predicted),
-                    "used_for_fit": method == "strict" or (method, setting) == ("cos_draft_weight", draft_weight),
+                    "used_for_fit": (method, setting) in (FITTED[0], ("cos_draft_weight", draft_weight)),
                 }
             )
     return pd.DataFrame(rows)
@@ -390,7 +394,7 @@ def sensitivity() -> "pd.DataFrame":
     import pandas as pd
 
     found = {}
-    for weight in WEIGHTS:
-        off = agreement(predictions(weight))
+    for weight in SWEEP:
+        off = agreement(predictions(weight, ("strict", "cos_draft_weight")))
         found[weight] = off[off["method"] == "cos_draft_weight"].set_index("benchmark")["mean_absolute_error"]
     return pd.DataFrame(found).T.rename_axis(index="draft_weight", columns=None)

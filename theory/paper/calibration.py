@@ -30,7 +30,7 @@ import numpy as np
 
 from theory import parameters, probs
 from theory.paper import tables
-from theory.paper.tables import BENCHMARKS, GAMMA
+from theory.paper.tables import BENCHMARKS, GAMMA, SWEEP, Setting
 from theory.probs import Array
 from theory.verifiers import TokenVerifier
 
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 MODELS = ("one number", "profile", "off-track", "off-track, own rows seen")
 """From the least to the most that is assumed; the last is the third with δ and k fitted on all CoS rows, for comparison."""
-
-LENIENCES = (0.2, 0.4, 0.6, 0.8)
-"""Of the rows on which profiles are fitted, beside the strict one."""
 
 ODDS, NOISES = 24, 15
 """Points of the midpoint rule over the target's odds, and of the quantile rule over the draft's noise, at hesitant positions."""
@@ -237,7 +234,7 @@ def likelihoods(noise: float) -> Kinds:
 
 
 @cache
-def reported(benchmark: str) -> "dict[tuple[str, float | None], tuple[float, float, float]]":
+def reported(benchmark: str) -> dict[Setting, tuple[float, float, float]]:
     """Give Table 4 of one benchmark: (method, parameter) to block efficiency, its standard deviation, and accuracy in percent."""
     if benchmark not in BENCHMARKS:
         raise ValueError(f"benchmark = {benchmark!r}: must be one of {', '.join(BENCHMARKS)}")
@@ -250,12 +247,12 @@ def reported(benchmark: str) -> "dict[tuple[str, float | None], tuple[float, flo
     }
 
 
-STRICT = ("strict", None)
-FITTED = (STRICT, *(("lenience", value) for value in LENIENCES))
+STRICT: Setting = ("strict", None)
+FITTED: tuple[Setting, ...] = (STRICT, *(("lenience", value) for value in SWEEP))
 """The settings that a profile is fitted on."""
 
 
-def _shares(benchmark: str, noise: float, derailment: float, recovery: float, settings: Iterable[Any] = FITTED) -> Any:
+def _shares(benchmark: str, noise: float, derailment: float, recovery: float, settings: Iterable[Setting] = FITTED) -> Any:
     """Fit the two shares of a benchmark, by least squares of block efficiencies."""
     from scipy.optimize import least_squares
 
@@ -289,6 +286,17 @@ def lasting(benchmark: str, scale: float) -> float:
     return 1 / max(1.0, scale * lost)
 
 
+def unexplained(derailment: float, scale: float, benchmarks: Iterable[str]) -> float:
+    """Give the sum of squared errors of the block efficiencies of CoS on some benchmarks, at δ and k; (tokens per call)²."""
+    squares = 0.0
+    for benchmark in benchmarks:
+        pair = fit(benchmark, derailment, lasting(benchmark, scale))
+        own = {setting: values[0] for setting, values in reported(benchmark).items() if setting[0] == "cos_draft_weight"}
+        off = pair.block_efficiencies(tables.verifier(*setting) for setting in own) - np.array([*own.values()])
+        squares += float((off**2).sum())
+    return squares
+
+
 @cache
 def constants(left_out: str | None = None) -> tuple[float, float]:
     """Fit δ and k on the CoS rows of all benchmarks but one.
@@ -303,20 +311,13 @@ def constants(left_out: str | None = None) -> tuple[float, float]:
     others = [benchmark for benchmark in BENCHMARKS if benchmark != left_out]
 
     def loss(point: Array) -> float:
-        derailment, scale = float(np.clip(point[0], 0, 1)), float(np.exp(point[1]))
-        squares = 0.0
-        for benchmark in others:
-            profile = fit(benchmark, derailment, lasting(benchmark, scale))
-            own = {setting: values[0] for setting, values in reported(benchmark).items() if setting[0] == "cos_draft_weight"}
-            off = profile.block_efficiencies(tables.verifier(*setting) for setting in own) - np.array([*own.values()])
-            squares += float((off**2).sum())
-        return squares
+        return unexplained(float(np.clip(point[0], 0, 1)), float(np.exp(point[1])), others)
 
     found = minimize(loss, [0.3, np.log(20.0)], method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-4})
-    return round(float(found.x[0]), 4), round(float(np.exp(found.x[1])), 2)
+    return round(float(np.clip(found.x[0], 0, 1)), 4), round(float(np.exp(found.x[1])), 2)
 
 
-def fit(benchmark: str, derailment: float = 0.0, recovery: float = 1.0, settings: Iterable[Any] = FITTED) -> Profile:
+def fit(benchmark: str, derailment: float = 0.0, recovery: float = 1.0, settings: Iterable[Setting] = FITTED) -> Profile:
     """Fit the shares of a benchmark on its strict and lenience rows, everything else given."""
     shares = _shares(benchmark, noise(), derailment, recovery, settings).x
     return Profile(float(shares[0]), float(shares[1] * (1 - shares[0])), noise(), derailment, recovery)

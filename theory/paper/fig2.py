@@ -1,9 +1,9 @@
 """Figure 2: one pair of rows under four verifiers, and the law that each induces.
 
-The paper does not list its rows or parameters. Ours are 15 tokens with a Zipf target and a draft that is the target with normal
-noise on its logarithms, from the first seed under which tokens of all three kinds of Eq. 10 are frequent; CoS and lenience at
-1/2, the min-p set of five tokens. The law comes from each rule's acceptance and replacement; beside it stands the closed form
-that the paper prints.
+The paper does not list its rows or parameters, so that shapes compare here, not bars. Ours are 15 tokens with a Zipf target and a
+draft that is the target with normal noise on its logarithms, from the first seed under which tokens of all three kinds of Eq. 10
+are frequent; CoS and lenience at 1/2, the min-p set of five tokens. The law comes from each rule's acceptance and replacement;
+beside it stands the closed form that the paper prints.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -169,9 +169,8 @@ def headline(table: "pd.DataFrame") -> str:
     gap = first["total_variation_to_baseline"]["c"]
     error = (table["induced"] - table["printed"]).abs().max()
     return (
-        f"On these rows max π/p is {most['b']:.2f} under lenience, held by the ceiling 1/ℓ = {first['ceiling']['b']:g}, "
-        f"{most['a']:.2f} under CoS and {most['c']:.2f} under truncation-based verification, at TV(π, p) of {apart['b']:.3f}, "
-        f"{apart['a']:.3f} and {apart['c']:.3f}; the last stands at TV = {gap:.3f} from truncation sampling, its true baseline. "
-        f"Each law and the paper's closed form of it (Eq. 8, 10, 13, 4) differ by at most {error:.0e}; the paper's 15 tokens are "
-        "not published, so that shapes compare here, not bars."
+        f"On these rows max π/p is {most['b']:.2f} under lenience (ceiling 1/ℓ = {first['ceiling']['b']:g}), {most['a']:.2f} "
+        f"under CoS and {most['c']:.2f} under truncation-based verification, at TV(π, p) of {apart['b']:.3f}, {apart['a']:.3f} "
+        f"and {apart['c']:.3f}; the last stands at TV = {gap:.3f} from truncation sampling, its true baseline. Each law and the "
+        f"paper's closed form of it (Eq. 8, 10, 13, 4) differ by at most {error:.0e}."
     )

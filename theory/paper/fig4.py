@@ -22,8 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from theory import exact, probs, traces
+from theory import exact, probs
 from theory.paper import calibration, real, style, tables
+from theory.paper.agreement import span
+from theory.paper.intervals import Interval, normal, over_prompts
 from theory.probs import Array, RowsLike
 from theory.truncation import Eta, MinP, Truncation
 from theory.verifiers import Strict, TruncationSampling
@@ -147,10 +149,7 @@ def pairs(share: float, temperature: float, count: int, rng: np.random.Generator
 
 
 def _simulated(quick: bool) -> list[dict[str, Any]]:
-    from scipy.stats import norm
-
     weights = {series: np.array([int(part) for part in series.split("/")]) / 10 for series in SHARES}
-    width = norm.ppf(0.975)
     records = []
     for temperature in TEMPERATURES:
         rng = np.random.default_rng(SEED)
@@ -165,8 +164,7 @@ def _simulated(quick: bool) -> list[dict[str, Any]]:
                 variance = np.array([kind.change.var(ddof=1) / PAIRS for kind in kinds])
                 error = max(_error(kind) for kind in kinds)
                 for series, weight in weights.items():
-                    half = width * np.sqrt(weight**2 @ variance)
-                    mean = weight @ change
+                    mean = normal(weight @ change, np.sqrt(weight**2 @ variance))
                     records.append(
                         {
                             "source": "simulated",
@@ -174,9 +172,7 @@ def _simulated(quick: bool) -> list[dict[str, Any]]:
                             "parameter": parameter,
                             "temperature": temperature,
                             "series": series,
-                            "change": mean,
-                            "change_low": mean - half,
-                            "change_high": mean + half,
+                            **mean.named("change"),
                             "gain": weight @ gain,
                             "loss": weight @ loss,
                             "positive": weight @ positive,
@@ -201,20 +197,15 @@ def _traced(quick: bool) -> list[dict[str, Any]]:
             both = exact.acceptance_rate(Strict(), truncation.truncate(p), truncation.truncate(q)) - strict
             common = {"source": "trace", "truncation": name, "parameter": parameter}
             terms = {"gain": found.gain.mean(), "loss": found.loss.mean(), "error": _error(found)}
-            records.append(common | {"series": TARGET} | _over_prompts(found.change) | terms)
-            records.append(common | {"series": BOTH} | _over_prompts(both))
+            records.append(common | {"series": TARGET} | _mean(found.change) | terms)
+            records.append(common | {"series": BOTH} | _mean(both))
     return records
 
 
-def _over_prompts(change: Array) -> dict[str, float]:
-    """Give the mean over positions, its band over prompts (positions of a text depend on each other), and how often it is > 0."""
-    from scipy.stats import t
-
-    prompts = np.unique(np.asarray(traces.example().prompt_id)).size
-    means = change.reshape(prompts, -1).mean(axis=1)
-    half = t.ppf(0.975, prompts - 1) * means.std(ddof=1) / np.sqrt(prompts)
-    mean = float(means.mean())
-    return {"change": mean, "change_low": mean - half, "change_high": mean + half, "positive": float((change > 0).mean())}
+def _mean(change: Array) -> dict[str, float]:
+    """Give the mean over positions, its band over prompts, and how often it is positive."""
+    band = over_prompts(real.by_prompt(change).mean(axis=1))
+    return band.named("change") | {"positive": float((change > 0).mean())}
 
 
 def _reported() -> list[dict[str, Any]]:
@@ -231,7 +222,7 @@ def _reported() -> list[dict[str, Any]]:
             rows = own[own["method"] == method]
             for parameter, mean, spread in rows[["parameter", "block_efficiency", "block_efficiency_std"]].to_numpy():
                 low, middle, high = (calibration.rate(value) - strict for value in (mean - spread, mean, mean + spread))
-                found = {"change": middle, "change_low": low, "change_high": high}
+                found = Interval(middle, low, high).named("change")
                 records.append(common | {"parameter": parameter, "series": benchmark} | found)
     return records
 
@@ -246,8 +237,8 @@ def compute(quick: bool = False) -> "pd.DataFrame":
 # --- drawing --------------------------------------------------------------------------------------------------------
 
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00")
-"""Of the five mixes, safe for colour-blind readers."""
+COLOURS = dict(zip(sorted(SHARES, reverse=True), style.SERIES, strict=True))
+"""Of the five mixes, darker where more drafts match, then where more are partial."""
 
 
 class Words(NamedTuple):
@@ -294,8 +285,8 @@ def _band(ax: "Axes", rows: "pd.DataFrame", color: str, label: str, **looks: Any
 
 
 def _draw_simulated(ax: "Axes", part: "pd.DataFrame", temperature: float) -> None:
-    for series, color in zip(SHARES, COLOURS, strict=True):
-        _band(ax, part[(part["temperature"] == temperature) & (part["series"] == series)], color, series)
+    for series in SHARES:
+        _band(ax, part[(part["temperature"] == temperature) & (part["series"] == series)], COLOURS[series], series)
     if temperature == TEMPERATURES[0]:
         top = part[part["series"] == TOP]
         ax.plot(top["parameter"], top["change"], color="#777777", linestyle=":", label="top of the paper's axis")
@@ -329,12 +320,11 @@ def headline(table: "pd.DataFrame") -> str:
     alone, both = (trace.loc[trace["series"] == series, "change"] for series in (TARGET, BOTH))
     paper = table[table["series"].isin(tables.BENCHMARKS)]["change"]
     return (
-        f"With drafts at T = {TEMPERATURES[0]:g} the change under min-p peaks at {best['change']:.2f} ({best['series']}, p_base "
-        f"{best['parameter']:.2f}; the paper's axis ends at {AXIS_TOP['min-p']:g}) and falls to {last['change']:.2f} at "
-        f"{last['parameter']:g}, as the paper says; under η it reaches {eta['change'].max():.1e} (axis: {AXIS_TOP['eta']:.0e}), "
-        f"but is positive at every ε for {positive} only, where the paper says for every mix. The sign hangs on the draft: with "
-        f"drafts as sharp as the target, {(level['change'] < 0).sum()} of {len(level)} changes are negative, and on the real "
-        f"pair min-p costs {-alone.max():.2f} to {-alone.min():.2f}; with the draft truncated too it changes acceptance by "
-        f"{both.min():+.3f} to {both.max():+.3f}, about what Table 4 implies ({paper.min():+.3f} to {paper.max():+.3f}). "
+        f"With drafts at T = {TEMPERATURES[0]:g} the change under min-p is at most {best['change']:.2f} ({best['series']}, "
+        f"p_base {best['parameter']:.2f}; the paper's axis ends at {AXIS_TOP['min-p']:g}) and {last['change']:.2f} at "
+        f"{last['parameter']:g}; under η at most {eta['change'].max():.1e} (axis: {AXIS_TOP['eta']:.0e}), positive at every ε "
+        f"for {always.sum()} of {always.size} mixes ({positive}), where the paper says for every mix. With drafts as sharp as "
+        f"the target {(level['change'] < 0).sum()} of {len(level)} changes are negative; on the real pair min-p changes "
+        f"acceptance by {span(alone)}, with the draft truncated too by {span(both, 3)}, where Table 4 implies {span(paper, 3)}. "
         f"Lemma 1 and the verifiers' acceptance rates differ by at most {table['error'].max():.0e}."
     )

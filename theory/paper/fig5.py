@@ -7,9 +7,9 @@ Truncation sampling verifies without loss against the truncated target. In the m
 the authors' configuration says ("truncation sampling on the draft"); on the real pair both are shown. Bands there hold the mean
 with 95% confidence, Student's t over its 8 prompts.
 
-What truncation does to the *text* is beyond these rows: a text without improbable tokens may be easier to draft. On the real pair
-there is a hint of it. Strict verification accepts more of the positions that follow a token in the min-p set at 0.9 than of the
-others, though by no more than the error of the difference (`followers`).
+What truncation does to the *text* is beyond these rows, and the model all but leaves it out: a text without improbable tokens may
+be easier to draft. On the real pair there is a hint of it. Strict verification accepts more of the positions that follow a token
+in the min-p set at 0.9 than of the others, though by no more than the error of the difference (`followers`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,22 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from theory import exact, traces
-from theory.paper import real, style, tables
-from theory.paper.fig3 import (
-    PAIR,
-    SIDES,
-    Interval,
-    Setting,
-    along_the_texts,
-    bars,
-    beside,
-    efficiencies,
-    legend,
-    over_prompts,
-    settings_of,
-    signed,
-)
-from theory.paper.tables import BENCHMARKS
+from theory.paper import real, style, tables, tradeoff
+from theory.paper.agreement import SIDES, beside, rank_correlation, span
+from theory.paper.intervals import Interval, over_prompts
+from theory.paper.tables import BENCHMARKS, GAMMA, Setting
 from theory.probs import Array
 from theory.truncation import MinP
 from theory.verifiers import Strict, TokenVerifier, TruncationSampling
@@ -90,14 +78,12 @@ def rates(rule: TokenVerifier, draft: str) -> Array:
     ValueError
         For a truncated draft under a rule that is not truncation sampling.
     """
-    whole = real.acceptance(rule)
     if draft == WHOLE:
-        return whole
+        return real.acceptance(rule)
     if not isinstance(rule, TruncationSampling):
         raise ValueError(f"rule = {rule}: only truncation sampling has a set by which to truncate the draft")
     p, q = real.rows()
-    found = exact.acceptance_rate(rule, p, rule.truncation.truncate(q))
-    return np.asarray(found, dtype=float).reshape(whole.shape)
+    return real.by_prompt(np.asarray(exact.acceptance_rate(rule, p, rule.truncation.truncate(q)), dtype=float))
 
 
 class Followers(NamedTuple):
@@ -128,35 +114,35 @@ def followers(p_base: float) -> Followers:
     strict = real.acceptance(Strict())
     trace = traces.example().with_tail_tokens(real.TAIL_TOKENS)
     places = np.asarray(trace.ids) == np.asarray(trace.tokens)[:, None]
-    before = (places & MinP(p_base).allowed(real.rows()[0])).any(axis=-1).reshape(strict.shape)[:, :-1]
+    before = real.by_prompt((places & MinP(p_base).allowed(real.rows()[0])).any(axis=-1))[:, :-1]
     after = strict[:, 1:]
     kept, cut = (np.array([row[own == side].mean() for row, own in zip(after, before, strict=True)]) for side in (True, False))
     return Followers(float(after[before].mean()), float(after[~before].mean()), over_prompts(kept - cut))
 
 
 def _ours(quick: bool) -> Iterator[dict[str, Any]]:
-    for benchmark in (*BENCHMARKS, PAIR):
-        source = "trace" if benchmark == PAIR else "theory"
+    for benchmark in (*BENCHMARKS, real.PAIR):
+        source = "trace" if benchmark == real.PAIR else "theory"
         for truncation, methods in METHODS.items():
             settings: list[Setting] = [("strict", None)]
             settings += [(method, value) for method in methods for value in parameters_of(truncation, quick)]
             rules = [tables.verifier(*setting) for setting in settings]
-            found = efficiencies(benchmark, rules) if source == "theory" else None
+            found = tradeoff.efficiencies(benchmark, rules) if source == "theory" else None
             for place, (rule, (method, parameter)) in enumerate(zip(rules, settings, strict=True)):
                 for draft in drafts(method, source):
-                    value = along_the_texts(rates(rule, draft)) if found is None else Interval(*(part[place] for part in found))
+                    value = (
+                        found.named("block_efficiency", place)
+                        if found
+                        else real.block_efficiency(rates(rule, draft), GAMMA).named("block_efficiency")
+                    )
                     about = {"source": source, "benchmark": benchmark, "truncation": truncation, "method": method}
-                    yield about | {"parameter": parameter, "draft": draft} | value.named("block_efficiency")
+                    yield about | {"parameter": parameter, "draft": draft} | value
 
 
 def _reported() -> Iterator[dict[str, Any]]:
-    table = tables.table_4()
     for truncation, methods in METHODS.items():
-        for row in table[table["method"].isin(["strict", *methods])].to_dict("records"):
-            mean, spread = row["block_efficiency"], row["block_efficiency_std"]
-            about = {name: row[name] for name in ("benchmark", "method", "parameter")}
-            about |= {"source": "paper", "truncation": truncation, "draft": drafts(str(row["method"]), "paper")[0]}
-            yield about | Interval(mean, mean - spread, mean + spread).named("block_efficiency")
+        for row in tradeoff.reported(("strict", *methods)):
+            yield row | {"truncation": truncation, "draft": drafts(row["method"], "paper")[0]}
 
 
 def compute(quick: bool = False) -> "pd.DataFrame":
@@ -174,26 +160,24 @@ def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
     figure, axes = style.panels(figure, 2, 5, 13, 6, sharex="row", sharey="col")  # a benchmark's two panels as in the paper
     for line, truncation in zip(axes, METHODS, strict=True):
         own = table[table["truncation"] == truncation]
-        ticks = settings_of(METHODS[truncation][0])
+        ticks = tables.settings_of(METHODS[truncation][0])
         for ax, (_, part) in zip(line, own.groupby("benchmark", sort=False), strict=True):
             _draw(ax, part, METHODS[truncation])
             ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             ax.set_xlabel(LABELS[truncation])
         line[0].set_ylabel("block efficiency\n(tokens per target call)")
     for ax, letter, benchmark in zip(axes[0], "abcde", table["benchmark"].unique(), strict=True):
-        ax.set_title(f"({letter}) {benchmark}" + (", a real pair" if benchmark == PAIR else ""))
+        ax.set_title(f"({letter}) {benchmark}" + (", a real pair" if benchmark == real.PAIR else ""))
     methods = [method for pair in METHODS.values() for method in pair]
-    legend(figure, axes[:, [0, 4]].ravel(), ["strict", *methods], columns=6)
+    style.legend_below(figure, *axes[:, [0, 4]].ravel(), methods=("strict", *methods))
     return figure
 
 
 def _draw(ax: "Axes", part: "pd.DataFrame", methods: Sequence[str]) -> None:
     strict = part[part["method"] == "strict"].set_index("source")["block_efficiency"]
     for source, value in strict.items():
-        looks: dict[str, Any] = (
-            {"linestyle": "--", "label": "strict, the paper"} if source == "paper" else {"label": "strict, ours"}
-        )
-        ax.axhline(value, color="#000000", linewidth=1, zorder=1, **looks)
+        line, label = ("--", style.the_papers("strict")) if source == "paper" else ("-", style.ours("strict"))
+        ax.axhline(value, color="#000000", linewidth=1, zorder=1, linestyle=line, label=label)
     for method in methods:
         own = part[part["method"] == method]
         name, colour, _ = style.METHODS[method]
@@ -202,11 +186,11 @@ def _draw(ax: "Axes", part: "pd.DataFrame", methods: Sequence[str]) -> None:
             if method.endswith("_sampling") and draft == WHOLE:
                 ax.plot(x, y, color=colour, linestyle=":", label=f"{name}, draft whole")
             else:
-                style.our_line(ax, x, y, method, f"{name}, ours", low, high)
+                style.our_line(ax, x, y, method, style.ours(method), low, high)
         paper = own[own["source"] == "paper"]
         if len(paper):
-            errors = {"yerr": bars(paper, "block_efficiency")}
-            style.paper_points(ax, paper["parameter"], paper["block_efficiency"], method, f"{name}, the paper", **errors)
+            errors = {"yerr": style.bars(paper, "block_efficiency")}
+            style.paper_points(ax, paper["parameter"], paper["block_efficiency"], method, style.the_papers(method), **errors)
 
 
 # --- agreement ------------------------------------------------------------------------------------------------------
@@ -217,7 +201,7 @@ def ranks(both: "pd.DataFrame") -> dict[str, dict[str, float]]:
     paper, ours = (f"block_efficiency_{side}" for side in SIDES)
     found: dict[str, dict[str, float]] = {}
     for (method, benchmark), rows in both.groupby(["method", "benchmark"], sort=False):
-        found.setdefault(str(method), {})[str(benchmark)] = float(rows[paper].corr(rows[ours], method="spearman"))
+        found.setdefault(str(method), {})[str(benchmark)] = rank_correlation(rows[paper], rows[ours])
     return found
 
 
@@ -239,8 +223,10 @@ def headline(table: "pd.DataFrame") -> str:
     ]
     paper = table[(table["source"] == "paper") & table["method"].isin(list(methods))]
     spread = (paper["block_efficiency_high"] - paper["block_efficiency_low"]).mean() / 2
-    cascade, typical, min_p = (rises(both, method) for method in ("spec_cascade", "typical_acceptance", "min_p_sampling"))
-    falls = [f"{(rows[side] < 0).sum()} of {len(rows)}" for side in SIDES for rows in (cascade, typical)]
+    changes = [
+        f"{name} {span(found['paper'])} (model {span(found['ours'])})"
+        for name, found in ((name, rises(both, method)) for method, name in methods.items())
+    ]
     sweep = both[both["method"] == "min_p_sampling"].sort_values("parameter").groupby("benchmark")["block_efficiency_paper"]
     still = sweep.last() >= sweep.max()
     pair = table[(table["source"] == "trace") & (table["truncation"] == "min-p")]
@@ -248,14 +234,10 @@ def headline(table: "pd.DataFrame") -> str:
     gain = own["block_efficiency"] - pair.loc[pair["method"] == "strict", "block_efficiency"].iloc[0]
     cut, whole = (gain[own["draft"] == draft] for draft in (TRUNCATED, WHOLE))
     return (
-        f"Our lines are off by, in tokens per call, on {len(both)} rows of which none was fitted (in brackets the rank "
-        f"correlation along the sweep on {', '.join(rank['spec_cascade'])}): {', '.join(parts)}; the paper's standard "
-        f"deviations are {spread:.2f} in the mean. SpecCascade falls from end to end on {falls[0]} benchmarks, typical "
-        f"acceptance on {falls[1]}; in the model on {falls[2]} and {falls[3]}. Of min-p sampling the model is no guide: from "
-        f"{own.index.min():g} to {own.index.max():g} the paper gains {signed(min_p['paper'])}, the model "
-        f"{signed(min_p['ours'])}; a text without improbable tokens may be easier to draft, which the model all but leaves out. "
-        "Nor does the paper's table decline after a peak, as its text says: the last value is the highest, or one of them, on "
-        f"{still.sum()} of {len(still)} benchmarks. On the real pair, its draft truncated too, min-p sampling is highest at "
-        f"p_base {cut.idxmax():g} ({cut.max():+.2f} over strict, at the end {cut.iloc[-1]:+.2f}); with only the target "
-        f"truncated it changes by {signed(whole)}."
+        f"Off by, in tokens per call, on {len(both)} rows of which none was fitted (in brackets the rank correlation along the "
+        f"sweep on {', '.join(rank['spec_cascade'])}): {', '.join(parts)}; the paper's standard deviations are {spread:.2f} in "
+        f"the mean. From end to end the paper's rows change by: {'; '.join(changes)}; its min-p sampling is highest at the last "
+        f"setting on {still.sum()} of {len(still)} benchmarks, where its text says that it declines after a peak. On the real "
+        f"pair, its draft truncated too, min-p sampling is highest at p_base {cut.idxmax():g} ({cut.max():+.2f} over strict, at "
+        f"the end {cut.iloc[-1]:+.2f}); with only the target truncated it changes by {span(whole)}."
     )

@@ -9,6 +9,9 @@ token leaves the allowed set; ``kl_to_target`` is to the full target.
 The paper's horizontal axis is called block efficiency; it is the accepted length, without the extra token (its Appendix H.1).
 Lenience is in its Table 5, not in its Figure 6. Typical acceptance is run as coded, with the chance min(1, p/τ); its ``printed``
 rows are Eq. 28, which reads p off the truncated target and is all but an indicator.
+
+What the model misses is truncation sampling: in it a truncated target is met about as often as the whole one. Its sharpness is
+certain to one digit at most.
 """
 
 from collections.abc import Iterator
@@ -16,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory.paper import style, tables, trees
+from theory.paper import real, style, tables, trees
+from theory.paper.agreement import beside, rank_correlation, span
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +40,7 @@ COLUMNS = {
     "method": "method of Table 5; strict is its EAGLE-3 row",
     "parameter": "ℓ of lenience, p_base of min-p sampling and SpecCascade, ε of eta sampling and typical acceptance",
     "reading": "coded or printed, where the paper's code and its equations differ; else empty",
-    "accepted_length": "tokens a call of the target, without the extra one",
+    "accepted_length": "tokens per target call, without the extra one",
     "accuracy_percent": "the paper's accuracy or Pass@1, percent; of the paper's rows only",
     "total_variation": "TV at a node between the emitted law, given the candidates, and the rule's true baseline; a probability",
     "kl_to_target": "KL at a node from the emitted law, given the candidates, to the full target, nats",
@@ -46,6 +50,9 @@ COLUMNS = {
 
 METHODS = ("strict", "min_p_sampling", "spec_cascade", "eta_sampling", "typical_acceptance", "lenience")
 """In the paper's order; it has no lenience here."""
+
+FITTED = ("strict", "lenience")
+"""Methods whose rows the models are calibrated on."""
 
 LOSSY = ("spec_cascade", "typical_acceptance")
 """Truncation-based verification."""
@@ -66,7 +73,7 @@ def compute(quick: bool = False) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    count, texts = (trees.QUICK_COUNT, 2) if quick else (trees.COUNT, trees.TEXTS)
+    count, texts = (trees.QUICK_COUNT, 2) if quick else (trees.COUNT, None)
     printed = tables.table_5().replace({"method": {"eagle3": "strict"}})
     rows: list[dict[str, Any]] = [
         {"source": "paper", "reading": ""} | {str(name): row[name] for name in COLUMNS if name in row}
@@ -80,10 +87,11 @@ def compute(quick: bool = False) -> "pd.DataFrame":
                 rows.append(
                     place | _row(method, x, reading, *trees.predict(source, benchmark, method, x, reading != "printed", count))
                 )
+    positions = real.by_prompt(real.rows()[0]).shape[1]
     for method, x, reading in _grid(printed, both=False):
         rates, *away = trees.measure(trees.recorded(texts), method, x)
-        place = {"source": "trace", "benchmark": "SmolLM2"}
-        rows.append(place | _row(method, x, reading, trees.recorded_length(rates, texts), *away))
+        length = float(real.accepted_length(rates.reshape(-1, positions), trees.DEPTH).mean())
+        rows.append({"source": "trace", "benchmark": real.PAIR} | _row(method, x, reading, length, *away))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     order = {method: place for place, method in enumerate(METHODS)}
     return table.sort_values("method", key=lambda names: names.map(order), kind="stable", ignore_index=True)
@@ -128,16 +136,10 @@ def paired(table: "pd.DataFrame", source: str, reading: str = "coded") -> "pd.Da
     Returns
     -------
     pandas.DataFrame
-        ``printed``, ``predicted`` and ``error``, their absolute difference, in tokens; the other columns as in ``table``.
+        As `theory.paper.agreement.beside` gives it; accuracies are the paper's only.
     """
-    keys = ["method", "parameter", "benchmark"]
-    paper = table[table["source"] == "paper"][[*keys, "accepted_length", "accuracy_percent"]]
-    other = (table["method"] == "typical_acceptance") & (table["reading"] != reading)
-    ours = table[(table["source"] == source) & ~other].drop(columns="accuracy_percent")
-    both = paper.rename(columns={"accepted_length": "printed"}).merge(
-        ours.rename(columns={"accepted_length": "predicted"}), on=keys, validate="one_to_one"
-    )
-    return both.assign(error=(both["predicted"] - both["printed"]).abs())
+    other = (table["source"] == source) & (table["method"] == "typical_acceptance") & (table["reading"] != reading)
+    return beside(table[~other], ["accepted_length", "accuracy_percent"], source)
 
 
 def agreement(table: "pd.DataFrame", source: str, reading: str = "coded") -> "pd.DataFrame":
@@ -158,7 +160,12 @@ def agreement(table: "pd.DataFrame", source: str, reading: str = "coded") -> "pd
 
     both = paired(table, source, reading)
     rows = [
-        (method, benchmark, group["error"].mean(), rank_correlation(group["predicted"], group["printed"]))
+        (
+            method,
+            benchmark,
+            group["accepted_length_error"].abs().mean(),
+            rank_correlation(group["accepted_length_ours"], group["accepted_length_paper"]),
+        )
         for (method, benchmark), group in both[both["method"] != "strict"].groupby(["method", "benchmark"], sort=False)
     ]
     return pd.DataFrame(rows, columns=["method", "benchmark", "mean_absolute_error", "spearman"])
@@ -182,51 +189,33 @@ def ranks(table: "pd.DataFrame") -> "pd.DataFrame":
 
     both = paired(table, "two numbers")
     groups = both[both["method"].isin(LOSSY)].groupby("benchmark", sort=False)
-    rows = [(benchmark, rank_correlation(group["total_variation"], group["accuracy_percent"])) for benchmark, group in groups]
+    rows = [
+        (benchmark, rank_correlation(group["total_variation"], group["accuracy_percent_paper"])) for benchmark, group in groups
+    ]
     return pd.DataFrame(rows, columns=["benchmark", "spearman"])
-
-
-def rank_correlation(a: "pd.Series[float]", b: "pd.Series[float]") -> float:
-    """Give Spearman's correlation, with what differs by rounding taken as equal; NaN where either side is constant.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rank_correlation(pd.Series([1.0, 2.0, 3.0]), pd.Series([1.0, 4.0, 9.0]))
-    1.0
-    >>> rank_correlation(pd.Series([1.0, 2.0, 3.0]), pd.Series([1.0, 1.0, 1.0]))
-    nan
-    """
-    first, second = (values.round(9).rank() for values in (a, b))
-    if first.nunique() < 2 or second.nunique() < 2:
-        return float("nan")
-    return float(first.corr(second))
 
 
 def headline(table: "pd.DataFrame") -> str:
     """Say how far predicted lengths are from the paper's, with one number a benchmark and with two, and what lossy rules pay."""
-    one, two = (paired(table, source) for source in trees.CALIBRATIONS)
-    fitted = ("strict", "lenience")
-    one, unseen = (rows[~rows["method"].isin(fitted)] for rows in (one, two))
-    by_method, by_benchmark = (one.groupby(name)["error"].mean() for name in ("method", "benchmark"))
+    sides = {source: paired(table, source) for source in trees.CALIBRATIONS}
+    free = {source: rows[~rows["method"].isin(FITTED)] for source, rows in sides.items()}
+    off = {source: rows["accepted_length_error"].abs() for source, rows in free.items()}
+    one, two = trees.CALIBRATIONS
+    by_benchmark = off[one].groupby(free[one]["benchmark"]).mean()
+    by_method = off[two].groupby(free[two]["method"]).mean()
     named = ", ".join(f"{style.METHODS[method][0]} {by_method[method]:.2f}" for method in METHODS if method in by_method)
-    coded = unseen[unseen["method"] == "typical_acceptance"]["error"].mean()
-    printed = agreement(table, "two numbers", "printed").set_index("method")["mean_absolute_error"]["typical_acceptance"].mean()
+    printed = agreement(table, two, "printed").set_index("method")["mean_absolute_error"]["typical_acceptance"].mean()
     order = ranks(table)["spearman"]
-    betas = unseen.groupby("benchmark", sort=False)["sharpness"].first()
-    sharpness = ", ".join(f"{float(f'{beta:.1g}'):g} on {benchmark}" for benchmark, beta in betas.items())  # one digit is certain
-    strict, eta = (two[two["method"] == method].set_index("benchmark") for method in ("strict", "eta_sampling"))
+    strict, eta = (sides[two][sides[two]["method"] == name].set_index("benchmark") for name in ("strict", "eta_sampling"))
     mildest = eta[eta["parameter"] == eta["parameter"].min()]
-    jump, ours = (mildest[side] - strict[side] for side in ("printed", "predicted"))
+    paper, ours = (mildest[name] - strict[name] for name in ("accepted_length_paper", "accepted_length_ours"))
     return (
-        f"from each benchmark's strict length and one sharpness for all, the lengths of the {len(one)} rows not fitted come out "
-        f"{one['error'].mean():.2f} tokens off on average ({named}), most on {by_benchmark.idxmax()} ({by_benchmark.max():.2f}). "
-        f"With lenience 0.2 as a second number for each benchmark {unseen['error'].mean():.2f} off, typical acceptance "
-        f"{coded:.2f} as the code runs it and {printed:.2f} as Eq. 28 prints it; the sharpness is about {sharpness}. "
-        f"Over the rows of SpecCascade and typical acceptance the paper's accuracy falls as the predicted distortion rises "
-        f"(rank correlation {order.min():.2f} to {order.max():.2f}). What the model misses is truncation sampling: the mildest "
-        f"(eta, {mildest['parameter'].iloc[0]:g}) moves the paper's length from strict by {jump.min():+.2f} ({jump.idxmin()}) to "
-        f"{jump.max():+.2f} ({jump.idxmax()}), the model's by less than {max(0.01, ours.abs().max()):.2g}."
+        f"From each benchmark's strict length and one sharpness for all, the lengths of {len(off[one])} rows not fitted come out "
+        f"{off[one].mean():.2f} tokens off in the mean, most on {by_benchmark.idxmax()} ({by_benchmark.max():.2f}); with "
+        f"lenience 0.2 as a second number for each benchmark {off[two].mean():.2f} ({named}; with Eq. 28 as printed "
+        f"{printed:.2f}). Over the rows of SpecCascade and typical acceptance the paper's accuracy has rank correlation "
+        f"{order.min():.2f} to {order.max():.2f} with the predicted distortion. The mildest eta sampling "
+        f"({mildest['parameter'].iloc[0]:g}) moves the paper's length from strict by {span(paper)}, the model's by {span(ours)}."
     )
 
 
@@ -240,7 +229,7 @@ def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
     for place, benchmark in enumerate(tables.BENCHMARKS):
         rows = two[two["benchmark"] == benchmark]
         _draw_accuracy(axes[0, place], rows)
-        _draw_distortion(axes[1, place], rows.rename(columns={"predicted": "accepted_length"}))
+        _draw_distortion(axes[1, place], rows.rename(columns={"accepted_length_ours": "accepted_length"}))
         axes[0, place].set_title(f"({'abcd'[place]}) {benchmark}")
         axes[1, place].set_xlim(axes[0, place].get_xlim())
     axes[0, 0].set_ylabel("accuracy or Pass@1 (%)")
@@ -251,7 +240,7 @@ def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
         axis.set_title(f"({letter}) off by, tokens, and rank ρ:\n{source} a benchmark")
     axes[2, 2].set_yticklabels([])  # as beside it
     _draw_distortion(axes[2, 3], table[table["source"] == "trace"])
-    axes[2, 3].set(title="(h) trace: SmolLM2, early-exit draft", ylabel="TV from the true baseline\n(probability)")
+    axes[2, 3].set(title=f"(h) {real.PAIR}, a real pair", ylabel="TV from the true baseline\n(probability)")
     _legend(figure)
     return figure
 
@@ -260,9 +249,10 @@ def _draw_accuracy(axes: "Axes", rows: "pd.DataFrame") -> None:
     for name, group in rows.groupby("method", sort=False):
         method = str(name)
         colour = style.METHODS[method][1]
-        axes.hlines(group["accuracy_percent"], group["printed"], group["predicted"], color=colour, linewidth=0.7, alpha=0.6)
-        style.paper_points(axes, group["printed"], group["accuracy_percent"], method)
-        _dots(axes, group["predicted"], group["accuracy_percent"], method)
+        paper, ours, percent = (group[of] for of in ("accepted_length_paper", "accepted_length_ours", "accuracy_percent_paper"))
+        axes.hlines(percent, paper, ours, color=colour, linewidth=0.7, alpha=0.6)
+        style.paper_points(axes, paper, percent, method)
+        _dots(axes, ours, percent, method)
     axes.set_xlabel("accepted length (tokens)")
 
 
@@ -284,7 +274,8 @@ def _draw_parity(axes: "Axes", table: "pd.DataFrame") -> None:
     for source, marker, size in zip(trees.CALIBRATIONS, "xo", (4, 3.5), strict=True):
         for method, group in paired(table, source).groupby("method", sort=False):
             colour = style.METHODS[str(method)][1]
-            axes.plot(group["printed"], group["predicted"], linestyle="none", color=colour, marker=marker, markersize=size)
+            x, y = group["accepted_length_paper"], group["accepted_length_ours"]
+            axes.plot(x, y, linestyle="none", color=colour, marker=marker, markersize=size)
     axes.axline((0, 0), slope=1, color="#999999", linewidth=0.8, zorder=0)
     axes.set(xlabel="the paper's accepted length (tokens)", ylabel="predicted (tokens)", title="(e) all rows of Table 5")
 

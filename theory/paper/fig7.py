@@ -1,21 +1,24 @@
 """Figure 7: accuracy against block efficiency for the truncation methods with one draft (Figure 6 has trees).
 
-The axes are Figure 3's: block efficiency by the held-out model of `calibration`, accuracy by the reasoning chain of `accuracy`.
-Neither has seen a row of these methods in Table 4. In the chain, truncating the target changes nothing, by construction, so that
-truncation sampling keeps the strict accuracy; and every setting of SpecCascade and typical acceptance keeps the wrong token that
-tempts, so that all have one accuracy, below it by what the draft's overconfidence costs (fitted on Figure 1).
+Lines and points are those of `theory.paper.tradeoff`, neither of whose models has seen a row of these methods in Table 4. In the
+chain, truncating the target changes nothing, by construction, so that truncation sampling keeps the strict accuracy, and that
+prediction is the guess that nothing is lost. Every setting of SpecCascade and typical acceptance keeps the wrong token that
+tempts, so that all have one accuracy, below it by what the draft's overconfidence costs. That was fitted on Figure 1, whose row
+for MATH is another run of SpecCascade at 0.5, a setting of Table 4.
 
 The grey band is 95% of what 3 runs over so many problems leave open around the strict accuracy. That is generous between
-settings, which share their problems. The paper's caption speaks of three benchmarks; Table 4, which has its points, of four.
+settings, which share their problems. Differences of one row from another are within it nearly everywhere, so that dominance is
+counted as printed, with no allowance for noise. The paper's caption speaks of three benchmarks; Table 4, which has its points,
+of four.
 """
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory.paper import fig3, style
-from theory.paper.fig3 import SIDES, Setting, beside, draw, legend, predicted, reported, signed
-from theory.paper.tables import BENCHMARKS
+from theory.paper import style, tables, tradeoff
+from theory.paper.agreement import SIDES, beside
+from theory.paper.tables import MATCHED, Setting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,26 +29,17 @@ CLAIM = (
     "Truncation sampling clusters at or above the lossless baseline; truncation-based verification reaches similar block "
     "efficiency with more scattered accuracy, and no setting of it Pareto-dominates its matched truncation sampling."
 )
-COLUMNS = fig3.COLUMNS | {
-    "source": "paper (Table 4) or theory",
-    "benchmark": "the paper's",
-    "measure": "accuracy, which is Pass@1 on MBPP+",
+COLUMNS = tradeoff.COLUMNS | {
     "parameter": "p_base of min-p sampling and SpecCascade, ε of eta sampling and typical acceptance; NaN for strict",
-    "block_efficiency_low": "of the paper, one standard deviation below; of theory, the least of three models",
-    "quality": "accuracy or Pass@1, percent",
-    "quality_low": "of the paper, one standard deviation below; of theory, the lower end of the 95% band of 3 runs",
 }
 
 METHODS = ("min_p_sampling", "spec_cascade", "eta_sampling", "typical_acceptance")
 """In the paper's order, beside strict verification."""
 
-MATCHED = {"spec_cascade": "min_p_sampling", "typical_acceptance": "eta_sampling"}
-"""Truncation-based verification to the truncation sampling with the same allowed set, its true baseline."""
-
 
 def grid(method: str, quick: bool) -> list[Setting]:
     """Give the settings of a line, the paper's among them."""
-    paper = fig3.settings_of(method)
+    paper = tables.settings_of(method)
     values = paper if quick else np.linspace(paper[0], paper[-1], 17)
     return [(method, round(float(value), 6)) for value in values]
 
@@ -55,22 +49,19 @@ def compute(quick: bool = False) -> "pd.DataFrame":
     import pandas as pd
 
     settings: list[Setting] = [("strict", None), *(setting for method in METHODS for setting in grid(method, quick))]
-    rows = reported(("strict", *METHODS))
-    for benchmark in BENCHMARKS:
-        rows += predicted(benchmark, settings)
-    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"parameter": float})
+    return pd.DataFrame(tradeoff.both_sides(settings), columns=list(COLUMNS)).astype({"parameter": float})
 
 
 def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
     """Draw one panel a benchmark."""
     figure, axes = style.panels(figure, 2, 2, 12, 7.4)
     for ax, letter, (name, part) in zip(axes.flat, "abcd", table.groupby("benchmark", sort=False), strict=True):
-        draw(ax, part, METHODS, bands=False)
+        tradeoff.draw(ax, part, METHODS, bands=False)
         strict = part[(part["method"] == "strict") & (part["source"] == "theory")].iloc[0]
         grey: dict[str, Any] = {"color": "#000000", "alpha": 0.07, "linewidth": 0, "zorder": 0}
         ax.axhspan(strict["quality_low"], strict["quality_high"], label="chance: 95% of 3 runs", **grey)
-        ax.set(title=f"({letter}) {name}", xlabel="block efficiency (tokens per target call)", ylabel="accuracy or Pass@1 (%)")
-    legend(figure, axes.flat, ["strict", *METHODS], columns=6)
+        ax.set(title=f"({letter}) {name}", xlabel=tradeoff.EFFICIENCY_LABEL, ylabel=tradeoff.ACCURACY_LABEL)
+    style.legend_below(figure, *axes.flat, methods=("strict", *METHODS))
     return figure
 
 
@@ -83,7 +74,7 @@ def gaps(both: "pd.DataFrame") -> "pd.DataFrame":
     Parameters
     ----------
     both : pandas.DataFrame
-        From `fig3.beside`.
+        From `theory.paper.agreement.beside`.
 
     Returns
     -------
@@ -94,7 +85,7 @@ def gaps(both: "pd.DataFrame") -> "pd.DataFrame":
     import pandas as pd
 
     keys = ["benchmark", "parameter"]
-    columns = [f"{name}_{side}" for name in ("block_efficiency", "quality") for side in SIDES]
+    columns = [f"{name}_{side}" for name in tradeoff.COMPARED for side in SIDES]
     parts = {}
     for method, matched in MATCHED.items():
         own, base = (both[both["method"] == name].set_index(keys)[columns] for name in (method, matched))
@@ -110,32 +101,27 @@ def dominating(gap: "pd.DataFrame") -> "pd.Series[bool]":
 
 def headline(table: "pd.DataFrame") -> str:
     """Compare accuracies and gaps with the paper's, and with what chance leaves open."""
-    both = beside(table)
+    both = beside(table, tradeoff.COMPARED)
     strict = both[both["method"] == "strict"].set_index("benchmark")
     free = both[both["method"] != "strict"]
     no_loss = (free["benchmark"].map(strict["quality_paper"]) - free["quality_paper"]).abs()
     off, idle = (values.groupby(free["method"]).mean() for values in (free["quality_error"].abs(), no_loss))
     gap = gaps(both)
     better = dominating(gap)
-    errors, guesses, means, counts = [], [], [], []
+    errors, means, counts = [], [], []
     for method, rows in gap.groupby("method", sort=False):
         name = style.METHODS[str(method)][0]
-        errors.append(f"{off[method]:.1f} ({name})")
-        guesses.append(f"{idle[method]:.1f}")
+        errors.append(f"{off[method]:.1f} points on {name} (the guess that nothing is lost: {idle[method]:.1f})")
         mean = rows.mean(numeric_only=True)
         paper, ours = (
             f"{mean[f'block_efficiency_{side}']:+.2f} tokens and {mean[f'quality_{side}']:+.2f} points" for side in SIDES
         )
-        means.append(f"{name} has {paper} in the paper, ours {ours}")
+        means.append(f"{name} has {paper} in the paper, {ours} here")
         counts.append(f"{better[gap['method'] == method].sum()} of {len(rows)} ({name})")
-    sampling = off[list(MATCHED.values())].mean()
     low, high = (free["benchmark"].map(strict[name]) for name in ("quality_low", "quality_high"))
     inside = free["quality_paper"].between(low, high).sum()
     return (
-        f"Accuracy is off by {' and '.join(errors)} points, the guess that nothing is lost by {' and '.join(guesses)}, and ours "
-        f"by {sampling:.1f} for truncation sampling, which is that guess. Over its matched sampling {'; '.join(means)}; by "
-        f"benchmark the paper's points run from {signed(gap.groupby('benchmark')['quality_paper'].mean())}. With one draft all "
-        f"of this is small: {inside} of {len(free)} accuracies are within what 3 runs leave open around the strict one "
-        "(generously: settings share their problems). That no setting dominates its matched sampling does not hold in Table 4: "
-        f"at the same parameter {' and '.join(counts)} are at least as good in both numbers and better in one."
+        f"Accuracy is off by {' and '.join(errors)}; {inside} of the paper's {len(free)} accuracies are within what 3 runs leave "
+        f"open around the strict one. Over its matched sampling {'; '.join(means)}. Of Table 4's settings {' and '.join(counts)} "
+        "are at least as good as their matched sampling in both numbers and better in one, where the paper says none is."
     )

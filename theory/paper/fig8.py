@@ -19,6 +19,7 @@ import numpy as np
 
 from theory import divergences, exact, probs, synthetic
 from theory.paper import real, style
+from theory.paper.tables import SWEEP
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
 from theory.verifiers import CoS, Lenience, Strict
@@ -45,9 +46,6 @@ COLUMNS = {
     "high": "95% quantile, likewise",
 }
 
-LENIENCES = (0.2, 0.4, 0.6, 0.8)
-"""The paper's sweep."""
-
 SHOWN = 0.4
 """ℓ of the five drafts, of panel b, and of the positions of panel c."""
 
@@ -61,8 +59,8 @@ TARGET, REST = (0.2, 0.6, 0.2), (0.2, 0.8)
 BINS = 8
 """Of the positions of panel c, equally many in each, in rising order of TV."""
 
-COLOURS = dict(zip(LENIENCES, ("#440154", "#31688E", "#35B779", "#B8A000"), strict=True))
-"""ℓ from dark to light, in the order of viridis, which colour-blind readers keep apart."""
+COLOURS = dict(zip(SWEEP, (style.SERIES[place] for place in (0, 1, 2, 4)), strict=True))
+"""Of each ℓ."""
 
 
 def delta(lenience: Number, p: RowsLike, q: RowsLike) -> Any:
@@ -113,7 +111,7 @@ def _synthetic(quick: bool) -> list[dict[str, Any]]:
     records = []
     for distance in distances:
         p, q = synthetic.dirichlet(SIZE, float(distance), count=PAIRS, rng=np.random.default_rng(SEED))
-        for lenience in LENIENCES:
+        for lenience in SWEEP:
             values = delta(lenience, p, q)
             low, high = np.quantile(values, (0.05, 0.95))
             common = {"panel": "a", "lenience": lenience, "total_variation": distance}
@@ -158,7 +156,7 @@ def _traced() -> list[dict[str, Any]]:
     distance = divergences.total_variation(p, q)
     order = np.argsort(distance, kind="stable")
     records = []
-    for lenience in LENIENCES:
+    for lenience in SWEEP:
         values = delta(lenience, p, q)
         common = {"panel": "c", "lenience": lenience}
         for part in np.array_split(order, BINS):
@@ -267,16 +265,16 @@ def headline(table: "pd.DataFrame") -> str:
     shown = table[(table["lenience"] == SHOWN) & (table["series"] == "mean")]
     ours, pair = (shown[shown["panel"] == panel] for panel in "ac")
     distance, value = (ours[column].to_numpy() for column in ("total_variation", "value"))
-    bend = distance[(np.diff(value) / np.diff(distance)).argmin()]
+    slope = np.diff(value) / np.diff(distance)
+    bend = distance[1 + int(np.append(np.diff(slope) > 0, True).argmax())]  # the slope falls until there
     near, lowest, far = pair["value"].iloc[0], pair["value"].min(), pair["value"].iloc[-1]
     lines = table[table["panel"] == "b"].pivot_table(index="draft_probability", columns="series", values="value")
     mixture, capped, ceiling = (lines[name] for name in ("mixture", "lenience", "ceiling"))
     meets = lines.index[mixture > ceiling - 1e-12][0]  # where they meet they may differ by rounding
     return (
         f"At ℓ = {SHOWN:g} the mean Δ of synthetic pairs grows from {value[0]:.2f} at TV = {distance[0]:.2f} to {value[-1]:.2f} "
-        f"at {distance[-1]:.2f}: concave up to TV = {bend:.2f}, as the paper says, but without saturating. On the real pair it "
-        f"is {near:.2f} in the eighth of positions with the least TV, {lowest:.2f} in the lowest and {far:.2f} in the last, "
-        "so not near 0 where the models agree. Δ = 1 is strict and Δ = 0 accepts every draft: a small Δ is much relaxation, "
-        f"where the paper reads little. The ceiling holds π(x) at {capped.max():.2f} where the mixture goes on to "
-        f"{mixture.max():.2f}; it is below the mixture only from q(x) = p (1 + ℓ)/ℓ = {meets:.2f} on, not from p/ℓ."
+        f"at {distance[-1]:.2f}, concave up to TV = {bend:.2f}. On the real pair, where the paper has Δ near 0 for models that "
+        f"agree, it is {near:.2f} in the eighth of positions with the least TV, {lowest:.2f} in the lowest and {far:.2f} in the "
+        f"last. The ceiling holds π(x) at {capped.max():.2f} where the mixture goes on to {mixture.max():.2f}, though the "
+        f"mixture is the smaller one up to q(x) = {meets:.2f}, past the {ceiling.iloc[0]:.2f} at which the ceiling sets in."
     )

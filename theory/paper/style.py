@@ -1,12 +1,15 @@
 """How the paper's figures look here: one size of type, one palette, hollow markers for the paper's points."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from theory.probs import Array
+
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -40,6 +43,12 @@ METHODS = {
     "eta_sampling": ("eta sampling", "#CC79A7", "s"),
 }
 """Method of the paper's tables to its name, colour and marker: methods of a family meet in one panel, so none share a colour."""
+
+INTERPOLATION, CEILING, HYBRID = "#882255", "#999933", "#332288"
+"""Colours of the rules that only Tables 1 and 6 have: adaptive interpolation, the overshoot ceiling, and rule 5 of Table 6."""
+
+SERIES = ("#440154", "#3B528B", "#21918C", "#5EC962", "#B8A000")
+"""Colours of up to five values of one number, from dark to light: viridis, with an end that is not too light for paper."""
 
 
 @contextmanager
@@ -93,9 +102,27 @@ def our_line(axes: "Axes", x: Any, y: Any, method: str, label: str | None = None
         axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
 
 
-def legend_below(figure: "Figure", *axes: "Axes", columns: int = 6) -> None:
-    """Put one legend under all panels, with each label once."""
+def bars(rows: "pd.DataFrame", name: str) -> Array:
+    """Give how far ``name_low`` and ``name_high`` are from the column ``name``, as ``errorbar`` takes them; shape (2, rows)."""
+    middle, low, high = (rows[column].to_numpy(dtype=float) for column in (name, f"{name}_low", f"{name}_high"))
+    return np.stack([middle - low, high - middle])
+
+
+def ours(method: str) -> str:
+    """Name our side of a method in a legend."""
+    return f"{METHODS[method][0]}, ours"
+
+
+def the_papers(method: str) -> str:
+    """Name the paper's side of a method in a legend."""
+    return f"{METHODS[method][0]}, the paper"
+
+
+def legend_below(figure: "Figure", *axes: "Axes", columns: int = 6, methods: Iterable[str] = ()) -> None:
+    """Put one legend under all panels, with each label once: first, for each of ``methods``, ours above the paper's."""
     entries: dict[str, Any] = {}
     for one in axes:
         entries |= {label: handle for handle, label in zip(*one.get_legend_handles_labels(), strict=True) if label not in entries}
-    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=columns)
+    order = [side(method) for method in methods for side in (ours, the_papers)]
+    order += [label for label in entries if label not in order]
+    figure.legend([entries[label] for label in order], order, loc="outside lower center", ncols=columns)

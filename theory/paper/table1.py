@@ -22,6 +22,7 @@ import numpy as np
 from theory import exact
 from theory.paper import accuracy, style, tables
 from theory.paper.accuracy import Exam
+from theory.paper.tables import SWEEP
 from theory.verifiers import AdaptiveInterpolation, CoS, Lenience, OvershootCeiling, Strict, TokenVerifier
 
 if TYPE_CHECKING:
@@ -47,9 +48,6 @@ COLUMNS = {
 }
 
 BENCHMARK = "MBPP+"
-
-LAMBDAS = (0.2, 0.4, 0.6, 0.8)
-"""The paper's."""
 
 RULES: dict[str, Callable[[float], TokenVerifier]] = {
     "overshoot ceiling": OvershootCeiling,
@@ -107,16 +105,16 @@ def compute(quick: bool = False) -> "pd.DataFrame":
     import pandas as pd
 
     exam = accuracy.calibrate(BENCHMARK)
-    between = np.linspace(min(LAMBDAS), 1, 9 if quick else 33).round(6).tolist()
+    between = np.linspace(min(SWEEP), 1, 9 if quick else 33).round(6).tolist()
     rows = [*_paper(), _ours(exam, "strict", 1.0, Strict())]
     for name, rule in RULES.items():
-        rows += [_ours(exam, name, lam, rule(lam)) for lam in sorted({*LAMBDAS, 1.0, *(between if name not in CEILINGS else [])})]
+        rows += [_ours(exam, name, lam, rule(lam)) for lam in sorted({*SWEEP, 1.0, *(between if name not in CEILINGS else [])})]
     return pd.DataFrame(rows)[[*COLUMNS]]
 
 
 def _ours(exam: Exam, name: str, lam: float, verifier: TokenVerifier) -> dict[str, Any]:
     efficiency = float(exam.block_efficiency(accuracy.as_run(verifier)))
-    shown = lam in LAMBDAS or name == "strict"
+    shown = lam in SWEEP or name == "strict"
     return {
         "source": "theory",
         "rule": name,
@@ -163,10 +161,10 @@ def _paper() -> list[dict[str, Any]]:
 # --- drawing --------------------------------------------------------------------------------------------------------
 
 LOOKS: dict[str, tuple[str, str, str]] = {
-    "CoS": ("#56B4E9", "s", "-"),
-    "adaptive interpolation": ("#D55E00", "v", "--"),
-    "lenience": ("#0072B2", "o", "-"),
-    "overshoot ceiling": ("#009E73", "^", "-"),
+    "CoS": (style.METHODS["cos_draft_weight"][1], "s", "-"),
+    "adaptive interpolation": (style.INTERPOLATION, "v", "--"),
+    "lenience": (style.METHODS["lenience"][1], "o", "-"),
+    "overshoot ceiling": (style.CEILING, "^", "-"),
 }
 """Colour, marker and line of each rule: lenience and CoS as everywhere, their halves in colours of their own."""
 
@@ -226,9 +224,8 @@ def headline(table: "pd.DataFrame") -> str:
     return (
         f"Against strict the ceiling alone changes Pass@1 by {changed('theory', ceiling)} points (the paper "
         f"{changed('paper', ceiling)}), interpolation alone by {changed('theory', half)} ({changed('paper', half)}): ours is off "
-        f"by {off(half, 'pass_at_1'):.1f} points and {off(half, 'block_efficiency'):.2f} tokens per call for interpolation, by "
-        f"{off(ceiling, 'pass_at_1'):.1f} and {off(ceiling, 'block_efficiency'):.2f} for the ceiling. Where interpolation is "
-        f"only as fast as the ceiling it loses far less, {matched_too['theory']} (the paper, between its rows, "
-        f"{matched_too['paper']}), against a sampling error of {error:.1f}: the ceiling is ahead, but most of the contrast is "
-        f"one of speed. In accept form adaptive interpolation is CoS exactly."
+        f"by {off(ceiling, 'pass_at_1'):.1f} points and {off(ceiling, 'block_efficiency'):.2f} tokens per call for the ceiling, "
+        f"by {off(half, 'pass_at_1'):.1f} and {off(half, 'block_efficiency'):.2f} for interpolation. At the ceiling's own block "
+        f"efficiencies interpolation changes it by {matched_too['theory']} (the paper, between its rows, "
+        f"{matched_too['paper']}); the sampling error of 3 runs is {error:.1f} points."
     )

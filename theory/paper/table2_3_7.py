@@ -17,7 +17,9 @@ import numpy as np
 
 from theory import divergences
 from theory.blocks.tree import kl_deterministic, kl_single_draft
-from theory.paper import style, tables, trees
+from theory.paper import real, style, tables, trees
+from theory.paper.agreement import beside, worst
+from theory.paper.tables import MATCHED
 from theory.probs import Array
 from theory.truncation import Eta, MinP, Truncation
 
@@ -38,16 +40,13 @@ COLUMNS = {
     "framework": "standard (one drafted token at a place) or eagle3 (a tree of fixed candidates)",
     "method": "method of Tables 4 and 5; of a gap or a divergence, the lossy one",
     "benchmark": "the paper's, or mean over them; empty for divergences",
-    "quantity": "block_efficiency (tokens a call), accepted_length (without the extra token), decoding_speed_tokens_per_s, "
-    "accuracy_percent; their gaps (accuracy_gap_points: percentage points); kl (nats)",
+    "quantity": "block_efficiency (tokens per target call), accepted_length (without the extra token), "
+    "decoding_speed_tokens_per_s, accuracy_percent; their gaps (accuracy_gap_points: percentage points); kl (nats)",
     "source": "paper (as printed), rows (from the rows of Tables 4 and 5), theory (the tree model, or its rows) or trace",
     "closeness": "t of q_t = (1 - t) q + t p; of divergences only",
     "total_variation": "mean TV(p, q_t), a probability; of divergences only",
     "value": "in the unit of the quantity",
 }
-
-MATCHED = {"spec_cascade": "min_p_sampling", "typical_acceptance": "eta_sampling"}
-"""Lossy method to its lossless baseline, the truncation sampling with the same allowed set."""
 
 LENGTH = {"standard": "block_efficiency", "eagle3": "accepted_length"}
 """What each framework's tables call block efficiency; the paper counts the extra token in the first only."""
@@ -168,7 +167,7 @@ def approach(p: Array, q: Array, t: Any) -> Array:
 
 def _divergences(quick: bool) -> Iterator[dict[str, Any]]:
     model = trees.calibrated("one number", "MATH", trees.QUICK_COUNT if quick else trees.COUNT)
-    for source, nodes in {"theory": model.nodes, "trace": trees.recorded(2 if quick else trees.TEXTS)}.items():
+    for source, nodes in {"theory": model.nodes, "trace": trees.recorded(2 if quick else None)}.items():
         for t in closeness(4 if quick else 13):
             draft = approach(nodes.p, nodes.q, t)
             way = {"closeness": t, "total_variation": float(divergences.total_variation(nodes.p, draft).mean())}
@@ -181,19 +180,13 @@ def _divergences(quick: bool) -> Iterator[dict[str, Any]]:
 # --- agreement ------------------------------------------------------------------------------------------------------
 
 
-def beside(table: "pd.DataFrame") -> "pd.DataFrame":
-    """Give printed averages and gaps (``paper``) beside those from the paper's rows (``rows``), in two columns.
+KEYS = ("part", "framework", "method", "benchmark", "quantity")
+"""What says which printed number a row is."""
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        From `compute`.
-    """
-    keys = ["part", "framework", "method", "benchmark", "quantity"]
-    paper, rows = (
-        table[table["source"] == source][[*keys, "value"]].rename(columns={"value": source}) for source in ("paper", "rows")
-    )
-    return paper.merge(rows, on=keys, validate="one_to_one")
+
+def printed_and_found(table: "pd.DataFrame") -> "pd.DataFrame":
+    """Give printed averages and gaps (``value_paper``) beside those from the paper's rows (``value_ours``)."""
+    return beside(table, ["value"], "rows", KEYS)
 
 
 def disagreements(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -207,59 +200,48 @@ def disagreements(table: "pd.DataFrame") -> "pd.DataFrame":
     Returns
     -------
     pandas.DataFrame
-        As from `beside`, the rows that differ by more than rounding can explain: by 0.01 for an average, whose terms and result
-        are rounded, and by 0.015 for a gap.
+        As from `printed_and_found`, the rows that differ by more than rounding can explain: by 0.01 for an average, whose
+        terms and result are rounded, and by 0.015 for a gap.
     """
-    both = beside(table)
+    both = printed_and_found(table)
     room = np.where(both["part"] == "average", 2, 3) * HALF_UNIT + 1e-9
-    return both[(both["paper"] - both["rows"]).abs() > room].reset_index(drop=True)
+    return both[both["value_error"].abs() > room].reset_index(drop=True)
 
 
 def headline(table: "pd.DataFrame") -> str:
     """Say which printed numbers follow from the paper's rows, and what becomes of both divergences."""
-    both, odd = beside(table), disagreements(table)
-    odd = odd[odd["part"] == "average"].assign(off=lambda rows: (rows["paper"] - rows["rows"]).abs())
-    worst = odd.nlargest(2, "off").to_dict("records")
-    named = ", ".join(
-        f"{style.METHODS[row['method']][0]} on {row['benchmark']} ({row['paper']:.2f} printed, {row['rows']:.2f})"
-        for row in worst
-    )
-    printed = both[both["part"] == "average"]["framework"].value_counts()
-    wrong = odd["framework"].value_counts().reindex(list(LENGTH), fill_value=0)
-    where = " and ".join(one for one in tables.BENCHMARKS if one in set(odd["benchmark"]))
-
-    gaps = {(row["quantity"], row["framework"], row["method"], row["benchmark"]): row for row in both.to_dict("records")}
-
-    def gap(quantity: str, framework: str, method: str, source: str = "rows", benchmark: str = "mean") -> float:
-        return float(gaps[quantity, framework, method, benchmark][source])
-
-    every = [(method, benchmark) for method in MATCHED for benchmark in tables.BENCHMARKS]
-    points = {
-        method: f"{gap('accuracy_gap_points', 'standard', method):.2f} to {gap('accuracy_gap_points', 'eagle3', method):.2f}"
+    both, odd = printed_and_found(table), disagreements(table)
+    counts = []
+    for part, framework, name in (("average", "standard", "Table 2"), ("average", "eagle3", "Table 3"), ("gap", None, "Table 7")):
+        of, all_of = (
+            rows[(rows["part"] == part) & ((rows["framework"] == framework) | (framework is None))] for rows in (odd, both)
+        )
+        counts.append(f"{len(of)} of {len(all_of)} in {name}")
+    most = ""
+    if len(odd):
+        row = worst(odd, "value_error")
+        what = f"{row['quantity'].replace('_', ' ')} of {style.METHODS[row['method']][0]} on {row['benchmark']}"
+        most = f" (most, {what}: {row['value_paper']:.2f} printed, {row['value_ours']:.2f})"
+    gaps = both[(both["part"] == "gap") & (both["benchmark"] == "mean")]
+    gap = gaps.set_index(["quantity", "framework", "method"])["value_ours"]
+    model = table[(table["part"] == "gap") & (table["source"] == "theory") & (table["benchmark"] == "mean")]
+    lengths = model.set_index("method")["value"]
+    said = [
+        f"{style.METHODS[method][0]} {gap['accuracy_gap_points', 'standard', method]:+.2f} to "
+        f"{gap['accuracy_gap_points', 'eagle3', method]:+.2f} points, and {gap['accepted_length_gap', 'eagle3', method]:+.2f} "
+        f"tokens on trees (the tree model {lengths[method]:+.2f})"
         for method in MATCHED
-    }
-    gains = sum(gap("accuracy_gap_points", "standard", method, benchmark=benchmark) > 0 for method, benchmark in every)
-    efficiency, claimed = (gap("block_efficiency_gap", "standard", "spec_cascade", source) for source in ("rows", "paper"))
-    model = table[(table["part"] == "gap") & (table["source"] == "theory")].set_index(["method", "benchmark"])["value"].to_dict()
-    lengths = ", ".join(
-        f"{style.METHODS[method][0]} {model[method, 'mean']:+.2f} against {gap('accepted_length_gap', 'eagle3', method):+.2f}"
-        for method in MATCHED
-    )
-    off = np.mean([abs(model[one] - gap("accepted_length_gap", "eagle3", one[0], benchmark=one[1])) for one in every])
+    ]
     cascade = table[(table["part"] == "divergence") & (table["method"] == "spec_cascade")]
     ends = []
-    for source, name in (("theory", "synthetic rows"), ("trace", "the trace")):
+    for source, name in (("theory", "synthetic rows"), ("trace", "the real pair")):
         single, tree = (cascade[(cascade["source"] == source) & (cascade["framework"] == one)] for one in LENGTH)
         near = single.iloc[-2]  # the last before q = p
         ends.append(f"{near['value']:.0e} and {tree['value'].iloc[-2]:.2f} nats on {name} (at TV {near['total_variation']:.0e})")
     return (
-        f"{wrong['standard']} of {printed['standard']} averages in Table 2 do not follow from Table 4, all on {where}; "
-        f"most, block efficiencies of {named}. In Table 3 {wrong['eagle3']} of {printed['eagle3']} do not follow from Table 5. "
-        f"Table 7's mean gaps in accuracy hold, single draft to tree: {points['spec_cascade']} points (SpecCascade) and "
-        f"{points['typical_acceptance']} (typical acceptance), though {gains} of {len(every)} with a single draft are gains; "
-        f"SpecCascade's mean gap in block efficiency is {efficiency:+.2f}, not {claimed:+.2f}. The tree model's mean gaps in "
-        f"accepted length are {lengths} in the rows; on one benchmark it is off by {off:.2f} on average. "
-        f"Proposition 1: as q goes to p, SpecCascade's KL with a single draft and on trees is {', '.join(ends)}."
+        f"Printed numbers that do not follow from the rows: {', '.join(counts)}{most}. Mean gaps by the rows, single draft to "
+        f"tree: {'; '.join(said)}. As q goes to p, SpecCascade's KL to the truncated target with a single draft and on trees is "
+        f"{', '.join(ends)}."
     )
 
 
@@ -284,13 +266,13 @@ def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
     _draw_gaps(axes[0, 0], gaps[accuracy])
     axes[0, 0].set(title="(a) Table 7: accuracy, lossy less its baseline", ylabel="gap (percentage points)")
     _draw_gaps(axes[0, 1], gaps[~accuracy])
-    axes[0, 1].set(title="(b) Table 7: block efficiency, lossy less its baseline", ylabel="gap (tokens a call of the target)")
+    axes[0, 1].set(title="(b) Table 7: block efficiency, lossy less its baseline", ylabel="gap (tokens per target call)")
     ways = table[table["part"] == "divergence"]
     for axis, source, title in zip(
-        axes[1], ("theory", "trace"), ("(c) synthetic rows", "(d) trace: SmolLM2, early-exit draft"), strict=True
+        axes[1], ("theory", "trace"), ("(c) synthetic rows", f"(d) {real.PAIR}, a real pair"), strict=True
     ):
         _draw_divergences(axis, ways[ways["source"] == source])
-        axis.set(title=f"{title}: draft approaching the target", xlabel="mean TV(p, q), a probability (q → p to the right)")
+        axis.set(title=f"{title}: the draft approaches the target", xlabel="mean TV(p, q) (probability; q → p to the right)")
         axis.set_ylabel("mean KL to the truncated target (nats)")
     _legend(figure)
     return figure

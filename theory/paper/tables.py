@@ -27,6 +27,9 @@ BENCHMARKS = ("MATH", "MBPP+", "INCLUDE", "BFCL")
 GAMMA = 10
 """Drafted tokens in a block of Table 4."""
 
+SWEEP = (0.2, 0.4, 0.6, 0.8)
+"""ℓ of lenience and draft weights of CoS in Table 4, λ in Table 1, ℓ in Table 6, and ℓ of Figure 8."""
+
 FAMILIES = {
     "strict": "strict",
     "min_p_sampling": "truncation sampling",
@@ -37,6 +40,12 @@ FAMILIES = {
     "cos_draft_weight": "collaborative",
 }
 """Method of Table 4 to its family; Table 5 calls strict verification ``eagle3`` and has no CoS."""
+
+MATCHED = {"spec_cascade": "min_p_sampling", "typical_acceptance": "eta_sampling"}
+"""Truncation-based verification to the truncation sampling with the same allowed set, its true baseline."""
+
+Setting = tuple[str, float | None]
+"""A method of Table 4 and its parameter."""
 
 
 def read(name: str) -> "pd.DataFrame":
@@ -93,6 +102,18 @@ def table_4() -> "pd.DataFrame":
     [7.98, 5.47, 3.4, 8.73]
     """
     return read("table4_standard_sd.csv")
+
+
+def settings_of(method: str) -> list[float]:
+    """Give the parameters of a method in Table 4, in rising order.
+
+    Examples
+    --------
+    >>> settings_of("spec_cascade")
+    [0.1, 0.3, 0.5, 0.7, 0.9]
+    """
+    table = table_4()
+    return sorted(float(value) for value in table.loc[table["method"] == method, "parameter"].unique())
 
 
 def table_5() -> "pd.DataFrame":

@@ -147,20 +147,16 @@ def _softmax(logits: Array) -> Array:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-TEXTS = 8
-"""Recorded texts in the bundled trace, of 64 positions each."""
-
-
 @cache
-def recorded(texts: int = TEXTS) -> Nodes:
+def recorded(texts: int | None = None) -> Nodes:
     """Give the nodes of the bundled trace, with the `CHILDREN` tokens that its draft finds most probable.
 
     Parameters
     ----------
-    texts : int
-        Of the first so many texts; `TEXTS` has them all.
+    texts : int, optional
+        Of the first so many texts; all of them where it is not given.
     """
-    p, q = (rows[: texts * len(rows) // TEXTS] for rows in real.rows())
+    p, q = (np.concatenate(real.by_prompt(rows)[:texts]) for rows in real.rows())
     return Nodes(p, q, most_probable(q))
 
 
@@ -176,35 +172,6 @@ def accepted_length(rate: float, depth: int = DEPTH) -> float:
     0.75
     """
     return float(speed.block_efficiency(rate, depth)) - 1
-
-
-def recorded_length(acceptance: Array, texts: int = TEXTS, depth: int = DEPTH) -> float:
-    """Give E[L] along recorded texts: Σ_i E[a_t ... a_(t+i-1)], the mean over all places t where a tree of that depth fits.
-
-    Parameters
-    ----------
-    acceptance : ndarray, shape (texts · positions,)
-        Acceptance at each position, text by text.
-    texts, depth : int
-        Texts, and levels of the tree.
-
-    Returns
-    -------
-    float
-        Tokens, without the extra one.
-
-    Notes
-    -----
-    As `theory.paper.real.block_efficiency`: the walk is taken to go on along the text that was recorded.
-
-    Examples
-    --------
-    >>> recorded_length(np.array([1.0, 0.5, 0.5]), texts=1, depth=2)
-    1.125
-    """
-    parameters.check_count("depth", depth)
-    windows = np.lib.stride_tricks.sliding_window_view(acceptance.reshape(texts, -1), depth, axis=1)
-    return float(np.cumprod(windows, axis=-1).sum(axis=-1).mean())
 
 
 def rule(method: str, parameter: float | None = None, coded: bool = True) -> CandidateRule:
