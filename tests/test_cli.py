@@ -28,11 +28,6 @@ def run(capsys, *arguments):
     return left.value.code, out, err
 
 
-@pytest.fixture(autouse=True)
-def no_width(monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)
-
-
 def cells(out, name):
     """Give the numbers that a table prints beside a name."""
     (line,) = (line for line in out.splitlines() if re.match(rf"[│ ]*{re.escape(name)} +│", line))
@@ -214,10 +209,11 @@ def test_names_of_models_print_literally(text, capsys, tmp_path):
 def test_names_of_files_print_literally_and_in_one_line(text, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "10")
-    for command in (["compare", "--synthetic", "paper:A"], ["blocks", "--synthetic", "paper:A"], ["show", "strict"]):
+    few = ["--synthetic", "paper:A", "--verifier", "strict"]
+    for command in (["compare", *few], ["blocks", *few], ["show", "strict"]):
         _, out, _ = run(capsys, *command, "--plot", f"{text}.png")
         assert f"wrote {text}.png" in out.splitlines()
-    _, out, _ = run(capsys, "compare", "--synthetic", "paper:A", "--csv", f"{text}.csv")
+    _, out, _ = run(capsys, "compare", *few, "--csv", f"{text}.csv")
     assert f"wrote {text}.csv" in out.splitlines()
     code, _, err = run(capsys, "compare", text)
     assert (code, err) == (2, f"theory: {text}: No such file or directory\n")
@@ -321,7 +317,9 @@ def test_a_bad_trace_is_one_line_and_exit_code_2(kind, command, capsys, tmp_path
 
 @pytest.mark.parametrize("name", ["out", "out.", "v1.0/out", "out.PNG", "out.svg"])
 @pytest.mark.parametrize(
-    "command", [["compare", "--synthetic", "paper:A"], ["blocks", "--synthetic", "paper:A"], ["show", "strict"]]
+    "command",
+    [[name, "--synthetic", "paper:A", "--verifier", "strict"] for name in ("compare", "blocks")] + [["show", "strict"]],
+    ids=lambda command: command[0],
 )
 def test_the_name_of_the_figure_is_that_of_the_file(command, name, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

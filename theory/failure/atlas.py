@@ -137,7 +137,7 @@ def plot(pairs: "pd.DataFrame", lines: "dict[str, pd.DataFrame]", figure: "Figur
         figure = plt.figure(figsize=(15, 2.1 * count + 3.2 * len(lines)), layout="constrained")
     else:
         figure.clear()
-    above, below = np.ravel(figure.subfigures(2, 1, height_ratios=[2.1 * count, 3.2 * len(lines)]))
+    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[2.1 * count, 3.2 * len(lines)])[:, 0]
     panels = above.subplots(count, columns, sharey=True).ravel()
     for axes, (name, rows) in zip(panels, groups, strict=False):
         _draw_pair(axes, str(name), rows)
