@@ -86,6 +86,19 @@ def test_rates_on_any_rows(rule, fallback, dtype, data):
     assert (found["max_overshoot"] >= 1 - room).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, object])
+def test_the_order_of_ratios_is_that_of_a_sort(dtype):
+    rng = np.random.default_rng(0)
+    near = 1 + 1e-9 * rng.random(3000)  # equal as 32-bit numbers
+    spread = 10.0 ** rng.uniform(-320, 308, 3000)  # beyond the range of 32-bit numbers at both ends
+    ties = rng.integers(0, 5, 3000).astype(float)
+    for values in (near, spread, ties, np.concatenate([near, spread, ties, [np.inf, 0, np.inf]]), near[:1], near[:0]):
+        mixed = rng.permutation(values).astype(dtype)
+        order = curves._order(mixed)
+        assert sorted(order.tolist()) == list(range(values.size))
+        assert list(mixed[order]) == sorted(mixed)
+
+
 def test_which_curves_have_kl():
     p, q = cases.GOLDEN_P, cases.GOLDEN_Q
     for rule, fallback in CURVES:

@@ -197,6 +197,22 @@ def test_suprema_do_not_fall_with_the_vocabulary_and_all_vocabularies_have_the_l
     assert all(one.exact or verifier == theory.FuzzyAcceptance(0.4, "coded-js") for one in over_all.suprema.values())
 
 
+GATED = [MinP, Epsilon, Eta, TopP, Typical]
+
+
+@pytest.mark.parametrize("truncation", GATED)
+@pytest.mark.parametrize("parameter", [0.003, 0.3, 0.45, 0.85, 0.9274318])
+def test_witnesses_hold_in_floats_where_tokens_tie_but_for_rounding(truncation, parameter):
+    for rule in (theory.TruncationVerifier(truncation(parameter)), theory.TruncationSampling(truncation(parameter))):
+        for size in (2, 3, 4, 7, 30):
+            found = failure.worst(rule, size)
+            for name, one in found.suprema.items():
+                for closeness in (1e-3, 1e-6, 1e-9) if one.exact and one.value < math.inf else ():
+                    value = float(value_at(rule, name, found.witness(name, closeness)))
+                    room = closeness * size / (1 - parameter)
+                    assert value == pytest.approx(float(one.value), rel=room, abs=room), (size, name)
+
+
 def test_over_all_vocabularies_there_is_no_pair():
     with pytest.raises(ValueError, match=r"vocabulary = None.*worst\(lenience:0\.5, 3\) has a witness"):
         failure.worst(theory.Lenience(0.5)).witness("total_variation")

@@ -53,10 +53,11 @@ def test_the_best_law_keeps_the_budget_and_its_verifier_attains_the_rate(diverge
         np.testing.assert_allclose(law.induced, found.law, atol=1e-14)
         np.testing.assert_allclose(law.acceptance_rate, found.acceptance_rate, atol=1e-14)
         np.testing.assert_allclose(frontier.acceptance_rate(p, q, budget, divergence), found.acceptance_rate, atol=1e-14)
-        assert (found.divergence <= budget * (1 + 1e-9) + 1e-7).all()
+        room = 1e-7 if divergence == "hellinger" else 1e-14  # a root, which has half the digits near 0
+        assert (found.divergence <= budget * (1 + 1e-9) + room).all()
         most = known.measure(q, p)
         spent = (found.acceptance_rate < 1 - 1e-12) & np.isfinite(most)
-        np.testing.assert_allclose(found.divergence[spent], np.full(p.shape[0], budget)[spent], rtol=1e-6, atol=1e-7)
+        np.testing.assert_allclose(found.divergence[spent], np.full(p.shape[0], budget)[spent], rtol=1e-6, atol=room)
         np.testing.assert_allclose(found.acceptance_rate[budget >= most], 1, atol=1e-14)
     np.testing.assert_array_equal(frontier.best(p, q, known.least, divergence).law, p)
 

@@ -145,6 +145,38 @@ def test_float_levels_give_laws_within_the_budget_on_any_rows(pair, divergence, 
     assert spent <= (budget + known.least) * (1 + 1e-6) + 1e-12
 
 
+@pytest.mark.parametrize("dtype", [object, np.float64])
+def test_a_law_that_is_not_on_the_line_is_refused(dtype):
+    pair = SortedPair(np.array([F(1, 2), F(1, 2), F(0)], dtype), np.array([F(1, 5), F(3, 10), F(1, 2)], dtype))
+    most = pair.distance[()]
+    assert list(pair.rejecting(most).law(*(np.array(row, dtype) for row in ([0.5, 0.5, 0], [0.2, 0.3, 0.5])))) == [0.5, 0.5, 0]
+    for rate in (most + F(1, 1000) if dtype is object else most + 1e-3, -most / 1000, np.array([most, 2 * most]), np.nan):
+        with pytest.raises(ValueError, match=r"rejection_rate = .*: must be a number in \[0, .*\], up to TV"):
+            pair.rejecting(rate)
+    for ceiling in (F(999, 1000), -1, np.array([2, 0]), np.inf, np.nan):
+        with pytest.raises(ValueError, match=r"ceiling = .*: must be a number in \[1, inf\)"):
+            pair.under(ceiling)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@pytest.mark.parametrize("budget", [1e300, 10**400, F(10**400, 3)], ids=["1e300", "10**400", "10**400/3"])
+def test_a_huge_budget_is_a_finite_one(divergence, budget):
+    p, q = np.array([0.5, 0.5, 0]), np.array([0.25, 0.25, 0.5])
+    reach = 0.5 if divergence in ("kl_divergence", "chi_square", "max_overshoot") else 1  # off the support at no finite price
+    assert theory.Optimal(budget, divergence).acceptance_rate(p, q) == reach
+    assert theory.frontier.acceptance_rate(p, q, [budget, np.inf], divergence).tolist() == [reach, 1]
+
+
+def test_rows_may_be_off_their_sums_by_their_tolerance():
+    for p, q in random_pairs(10, 6, zeros=0.2):
+        for scale in (1 - 5e-5, 1 + 5e-5):
+            rows = (p * scale).astype(np.float32), q.astype(np.float32)
+            for divergence, known in DIVERGENCES.items():
+                for budget in (1e-9, 0.01, 0.4, np.inf):
+                    law = theory.Optimal(known.least + budget, divergence).law(*rows)
+                    assert law.acceptance_rate + law.rejection_rate == pytest.approx(1, abs=1e-6)
+
+
 def test_rows_may_be_far_from_each_other_and_tiny():
     p, q = np.array([1e-300, 1 - 1e-10, 1e-10]), np.array([0.5, 1e-300, 0.5])
     for divergence in DIVERGENCES:
@@ -211,6 +243,9 @@ def test_what_is_stated_of_ceilings_and_losslessness():
         (lambda: theory.Mentored(budget=float("nan")), "budget = nan"),
         (lambda: theory.Optimal(0.5, "max_overshoot"), r"budget = 0\.5: must be a number in \[1, inf\]"),
         (lambda: theory.Optimal(0.5, "kl"), "divergence = 'kl': must be one of kl_divergence, reverse_kl"),
+        (lambda: theory.Optimal([0.1, 0.2]), r"budget = \[0\.1, 0\.2\]: must be a number in \[0, inf\]"),
+        (lambda: theory.Optimal([]), r"budget = \[\]: must be a number"),
+        (lambda: theory.Mentored(budget=[0.1]), r"budget = \[0\.1\]: must be a number in \[0, inf\]"),
         (lambda: theory.Optimal(0.5).law(cases.GOLDEN_P, cases.GOLDEN_Q), r"budget = 0\.5: on Fractions"),
         (lambda: theory.Mentored(budget=0.5).law(cases.GOLDEN_P, cases.GOLDEN_Q), r"budget = 0\.5: on Fractions"),
     ],

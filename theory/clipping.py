@@ -79,6 +79,9 @@ class SortedPair:
         self.above_p, self.above_q = above
         infinite = np.asarray(self.ratio == np.inf, dtype=bool)
         self.off_support = _take(self.above_q, infinite.sum(axis=-1, keepdims=True))  # z, shape (..., 1)
+        self.distance = np.asarray(probs.total(probs.excess(self.q, self.p)))  # TV(p, q), shape (...)
+        # A rejection rate may be above that by its rounding, and by what sums of rows within their tolerance are off by.
+        self._room = 0 if probs.is_exact(p) else 1e-12 + abs(probs.total(self.p) - probs.total(self.q))
         self.levels = self._levels(infinite)
 
     def _levels(self, infinite: Array) -> Array:
@@ -114,8 +117,14 @@ class SortedPair:
     # --- three ways to name a law of the line -----------------------------------------------------------------------------
 
     def rejecting(self, rejection_rate: Any) -> Clip:
-        """Give the law whose rejection rate is R in [0, TV(p, q)], of shape (...)."""
+        """Give the law whose rejection rate is R in [0, TV(p, q)], of shape (...); ValueError where there is none."""
         rejected = np.asarray(rejection_rate)[..., None]
+        most = np.asarray(self.distance + self._room)[..., None]
+        with np.errstate(invalid="ignore"):
+            bad = ~np.asarray((rejected >= 0) & (rejected <= most), dtype=bool)
+        if bad.any():
+            value, distance = (np.broadcast_to(of, bad.shape)[bad][0] for of in (rejected, self.distance[..., None]))
+            raise ValueError(f"rejection_rate = {value}: must be a number in [0, {distance}], up to TV(p, q)")
         low, high = self._reached(rejected)
         beyond = rejected < self.off_support
         a = np.where(beyond, 0, 1 / self._ceiling(high)[1](rejected))
@@ -123,8 +132,10 @@ class SortedPair:
         return Clip(*(level[..., 0][()] for level in (rejected + 0 * self.off_support, a, self._floor(low)[1](rejected), share)))
 
     def under(self, ceiling: Any) -> Clip:
-        """Give the law under the ceiling p/a, for 1/a in [1, inf) of shape (...)."""
+        """Give the law under the ceiling p/a, for 1/a in [1, inf) of shape (...); ValueError for another."""
         top = np.asarray(ceiling)[..., None]
+        for value in top[~np.asarray((top >= 1) & (top < np.inf), dtype=bool)]:
+            raise ValueError(f"ceiling = {value}: must be a number in [1, inf)")
         with np.errstate(over="ignore"):
             rejected = np.asarray(probs.total(probs.excess(self.q, top * self.p), keepdims=True))
         floor = self._floor(self._reached(rejected)[0])[1](rejected)
@@ -152,7 +163,7 @@ class SortedPair:
         levels, lower = (np.take_along_axis(values, order, axis=-1) for values in (self.levels, self.lower))
         low, high = (_continued(side.cumsum(axis=-1)) for side in (lower, ~lower))
         levels = _continued(levels)
-        levels[..., -1] = np.maximum(levels[..., -1], probs.total(probs.excess(self.q, self.p)))  # TV(p, q)
+        levels[..., -1] = np.maximum(levels[..., -1], self.distance)
         keeps = along(low, high)(levels) <= limit
         keeps[..., -1] = True  # the target itself, whose divergence may have been rounded off 0
         place = keeps.argmax(axis=-1)[..., None]
@@ -316,14 +327,16 @@ def _smooth(
 ) -> Divergence:
     """Make a divergence that is a root of Σ p f(π/p)."""
     generator = Generator(f, slope)
-    return Divergence(
-        measure, lambda pair, budget: pair.within(np.asarray(budget, dtype=np.float64) ** power, generator), generator
-    )
+
+    def within(pair: SortedPair, budget: Any) -> Clip:
+        with np.errstate(over="ignore"):  # a budget above the largest float is none
+            return pair.within(np.asarray(budget, dtype=np.float64) ** power, generator)
+
+    return Divergence(measure, within, generator)
 
 
 def _by_total_variation(pair: SortedPair, budget: Any) -> Clip:
-    distance = np.asarray(probs.total(probs.excess(pair.q, pair.p)))
-    return pair.rejecting(np.where(budget >= distance, 0 * distance, distance - budget))
+    return pair.rejecting(np.where(budget >= pair.distance, 0 * pair.distance, pair.distance - budget))
 
 
 def _by_max_overshoot(pair: SortedPair, budget: Any) -> Clip:
@@ -355,6 +368,10 @@ max_overshoot   max π/p                               budget in [1, inf]   a ce
 """
 
 
+LARGEST = float(np.finfo(np.float64).max)
+"""What a finite budget above it counts for on floats."""
+
+
 def check_budget(budget: Any, divergence: str) -> None:
     """Raise unless the divergence exists and each budget is a number that it can be.
 
@@ -364,26 +381,43 @@ def check_budget(budget: Any, divergence: str) -> None:
     Traceback (most recent call last):
     ValueError: budget = 0.5: must be a number in [1, inf]
     """
+    interval = budgets(divergence)
+    for value in np.asarray(budget, dtype=object).ravel():
+        parameters.check("budget", value, interval)
+
+
+def budgets(divergence: str) -> str:
+    """Give the interval that a budget of a divergence may be in.
+
+    Examples
+    --------
+    >>> budgets("max_overshoot")
+    '[1, inf]'
+    """
     if divergence not in DIVERGENCES:
         raise ValueError(f"divergence = {divergence!r}: must be one of {', '.join(DIVERGENCES)}")
-    for value in np.asarray(budget, dtype=object).ravel():
-        parameters.check("budget", value, f"[{DIVERGENCES[divergence].least}, inf]")
+    return f"[{DIVERGENCES[divergence].least}, inf]"
 
 
 def best_clip(pair: SortedPair, budget: Any, divergence: str) -> Clip:
     """Give the law of least rejection rate within a checked budget, of shape (...)."""
     known = DIVERGENCES[divergence]
-    values = np.asarray(budget, dtype=object if probs.is_exact(pair.p) else np.float64)
-    if values.dtype == object:
-        values = np.vectorize(lambda value: value if value == np.inf else parameters.carry(value, pair.p), otypes=[object])(
-            values
-        )
+    if probs.is_exact(pair.p):
+        values = _each(lambda value: value if value == np.inf else parameters.carry(value, pair.p), budget, object)
+    else:
+        values = _each(lambda value: value if value == np.inf else float(min(value, LARGEST)), budget, np.float64)
     clip = known.best(pair, values)
     strict = np.broadcast_to(np.asarray(values == known.least, dtype=bool), np.shape(clip.rejection_rate))
     if not strict.any():
         return clip
     a, b = (np.where(strict, 1, level)[()] for level in (clip.a, clip.b))
     return clip._replace(a=a, b=b, share=np.where(strict, 0, clip.share)[()])
+
+
+def _each(function: Callable[[Any], Any], values: Any, dtype: Any) -> Array:
+    if isinstance(values, np.ndarray) and values.dtype == dtype == np.float64:
+        return values
+    return np.asarray(np.vectorize(function, otypes=[dtype])(np.asarray(values, dtype=object)))
 
 
 def along(pair: SortedPair, rejection_rate: Array, divergence: str) -> Array:

@@ -234,6 +234,21 @@ def _prefix(values: Array) -> Array:
     return np.concatenate([0 * values[:1], np.cumsum(values)]) if values.size else np.zeros(1, dtype=values.dtype)
 
 
+def _order(values: Array) -> Array:
+    """Give the order in which values of at least 0 rise, faster than `argsort` does.
+
+    On floats: as 32-bit numbers by their lower and then their upper 16 bits, whose stable sort is a radix sort; that leaves a few
+    neighbours to exchange, which a stable sort of the values themselves does in about one pass.
+    """
+    if values.dtype == object:
+        return np.argsort(values)
+    with np.errstate(over="ignore", under="ignore"):
+        bits = values.astype(np.float32).view(np.uint32)
+    order = np.argsort(bits.astype(np.uint16), kind="stable")
+    order = order[np.argsort((bits >> 16).astype(np.uint16)[order], kind="stable")]
+    return np.asarray(order[np.argsort(values[order], kind="stable")])
+
+
 # --- ceilings -----------------------------------------------------------------------------------------------------------------
 
 
@@ -245,8 +260,9 @@ class _Ceilings:
         over = np.flatnonzero(q > p)
         target, draft = p[over], q[over]
         ratio = clipping.likelihood_ratio(target, draft)
-        order = np.argsort(ratio)[::-1]
-        self._rising = ratio[order][::-1]
+        rising = _order(ratio)
+        order = rising[::-1]
+        self._rising = ratio[rising]
         self._target, self._draft = _prefix(target[order]), _prefix(draft[order])
         self._infinite = int((ratio == np.inf).sum())
         self._drafted = probs.total(q)

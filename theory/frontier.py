@@ -24,15 +24,20 @@ that differs.
 
 3. One family is best for every divergence at once
 --------------------------------------------------
-Neither strictness nor smoothness is needed. **Theorem.** Among all laws π with TV(π, q) <= R <= TV(p, q), the clip with
-rejection rate R minimises every f-divergence from p at once. *Proof.* Every f-divergence is a mixture over c of the excesses
-Σ (π - c p)+ for c >= 1 and of the deficits Σ (c p - π)+ for c < 1. For any such π,
+Neither strictness nor smoothness is needed. **Theorem.** Among all laws π with TV(π, q) <= R, where 0 <= R <= TV(p, q), the clip
+with rejection rate R minimises every f-divergence from p at once. *Proof.* An f-divergence is not changed by a multiple of
+t - 1 in f, so let f'(1) = 0, or 0 ∈ ∂f(1). Then f(t) is a mixture over c, with the weights df'(c), of (t - c)+ for c >= 1 and of
+(c - t)+ for c < 1, and Σ p f(π/p), with f'(∞) π where p is 0, the same mixture of the excesses Σ (π - c p)+ and the deficits
+Σ (c p - π)+. Now (q - c p)+ - (min(q, π) - c p)+ <= (q - π)+, and Σ (q - π)+ <= R; likewise from above. So for any such π
 
     Σ (π - c p)+ >= Σ (min(q, π) - c p)+ >= Σ (q - c p)+ - R,     Σ (c p - π)+ >= Σ (c p - max(q, π))+ >= Σ (c p - q)+ - R,
 
-and neither is below 0. The clip has equality for every c: its excess is Σ (q - c p)+ - Σ (q - p/a)+ up to c = 1/a and 0 beyond;
-its deficit Σ (c p - q)+ - Σ (b p - q)+ down to c = b and 0 below. ∎ So KL in both directions, chi-square, Hellinger,
-Jensen-Shannon, TV and Renyi divergences of all orders, which are monotone in f-divergences, have the same best verifiers.
+and neither is below 0. The clip has, for every c, the larger of the two: its excess is Σ (q - c p)+ - Σ (q - p/a)+ up to
+c = 1/a and 0 beyond; its deficit Σ (c p - q)+ - Σ (b p - q)+ down to c = b and 0 below; and both sums that are taken off are R.
+(While R is below z = q(p = 0) there is no ceiling: the part of z that does not pass, again R, is what is taken off the excess.) ∎
+
+So KL in both directions, chi-square, Hellinger, Jensen-Shannon, TV and Renyi divergences of all orders, which are monotone in
+f-divergences or limits of such, have the same best verifiers.
 
 * Where f is strictly convex the best law is unique on the target's support. TV is not: every law between p and q with the right
   R is best, which is the line TV + R = TV(p, q) of `on_the_line`. Nor is the largest overshoot max π/p, whose frontier is

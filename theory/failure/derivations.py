@@ -3,11 +3,9 @@
 Three facts carry most of them.
 
 * A law under a ceiling, π <= p/m, has TV <= 1 - m, KL <= ln 1/m and max π/p <= 1/m. All three are met at once by a draft that
-is sure
-  of a token of target probability m, if the rule keeps it.
-* TV, KL, overshoot and mass off the support are convex in π. Where π is linear in q, and wherever the laws reached lie
-between such
-  corners, the worst draft is sure of one token.
+  is sure of a token of target probability m, if the rule keeps it.
+* TV, KL, overshoot and mass off the support are convex in π. Where π is linear in q, and wherever the laws reached lie between
+  such corners, the worst draft is sure of one token.
 * Vocabularies only add: a token that neither model has changes no law here, so that the suprema do not fall with V.
 
 With one token all laws are equal. Of what is only approached, no pair has the value.
@@ -19,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from theory import verifiers
 from theory.clipping import DIVERGENCES
 from theory.failure import balls, truncations
 from theory.failure.suprema import (
@@ -40,36 +39,6 @@ from theory.failure.suprema import (
 )
 from theory.parameters import Number
 from theory.truncation import MinP
-from theory.verifiers import (
-    AdaptiveInterpolation,
-    Cactus,
-    ChowCascade,
-    ContrastiveCoS,
-    CoS,
-    DiffCascade,
-    EagleAcceptance,
-    ExactMatch,
-    FuzzyAcceptance,
-    GeometricEnsemble,
-    GreedyMatch,
-    HybridCeiling,
-    Lenience,
-    Mentored,
-    OptCascade,
-    Optimal,
-    OvershootCeiling,
-    SpecCascade,
-    StaticEnsemble,
-    Strict,
-    ThresholdAcceptance,
-    TokenCascadeV1,
-    TokenCascadeV2,
-    TokenCascadeV3,
-    TokenVerifier,
-    TruncationSampling,
-    TruncationVerifier,
-    TypicalAcceptance,
-)
 
 BUDGETS = {
     "kl_divergence": "kl",
@@ -86,7 +55,7 @@ assert BUDGETS.keys() == DIVERGENCES.keys()
 
 
 @singledispatch
-def derive(verifier: TokenVerifier, size: float) -> Suprema:
+def derive(verifier: verifiers.TokenVerifier, size: float) -> Suprema:
     """Give the suprema over all pairs on V >= 2 tokens of a rule that is not lossless; register one function for each rule.
 
     Parameters
@@ -112,7 +81,7 @@ def derive(verifier: TokenVerifier, size: float) -> Suprema:
     >>> from theory.failure import worst
     >>> from theory.failure.suprema import hot, moved
     >>> @dataclass(frozen=True)
-    ... class KeepAll(TokenVerifier):
+    ... class KeepAll(verifiers.TokenVerifier):
     ...     name = "keep-all"
     ...     def acceptance(self, p, q):
     ...         return 1 + 0 * (p + q)
@@ -153,9 +122,9 @@ def _sure(size: float, least: Number) -> Suprema:
 # --- lossless -------------------------------------------------------------------------------------------------------------
 
 
-@derive.register(Strict)
-@derive.register(ExactMatch)
-def _(verifier: TokenVerifier, size: float) -> Suprema:
+@derive.register(verifiers.Strict)
+@derive.register(verifiers.ExactMatch)
+def _(verifier: verifiers.TokenVerifier, size: float) -> Suprema:
     """TV 0, KL 0, overshoot 1, no mass off the support: the law is p, for every draft."""
     return _nothing(size)
 
@@ -163,9 +132,9 @@ def _(verifier: TokenVerifier, size: float) -> Suprema:
 # --- ceilings -------------------------------------------------------------------------------------------------------------
 
 
-@derive.register(Lenience)
-@derive.register(EagleAcceptance)
-def _(verifier: Lenience | EagleAcceptance, size: float) -> Suprema:
+@derive.register(verifiers.Lenience)
+@derive.register(verifiers.EagleAcceptance)
+def _(verifier: verifiers.Lenience | verifiers.EagleAcceptance, size: float) -> Suprema:
     """TV 1 - l, KL ln 1/l, overshoot 1/l, at p(x) = l and a draft sure of x, which is kept. π <= p/l, so that nothing is worse.
 
     Eagle: given the candidate c, π(c) = min(1, p(c)/l), and other tokens do not gain. Averages over c keep the ceiling.
@@ -174,7 +143,7 @@ def _(verifier: Lenience | EagleAcceptance, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: OvershootCeiling, size: float) -> Suprema:
+def _(verifier: verifiers.OvershootCeiling, size: float) -> Suprema:
     """TV 1 - λ and KL ln 1/λ, approached; overshoot 1/λ, attained by a draft sure of a token with p(x) < λ.
 
     p(x) just below λ, with a draft sure of x: π(x) = p(x)/λ. A token gains (1-λ) (q - p) up to q = p/λ and (1-λ) p/λ < (1-λ)
@@ -187,7 +156,7 @@ def _(verifier: OvershootCeiling, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: HybridCeiling, size: float) -> Suprema:
+def _(verifier: verifiers.HybridCeiling, size: float) -> Suprema:
     """As lenience with m = min(l, p_base/(V - 1 + p_base)): the draft is kept whole on the min-p set, up to p/l off it.
 
     A token with p(x) = l < p_base/(V - 1 + p_base) is in no min-p set. No mass where p is 0: such a token is in no set either.
@@ -204,21 +173,21 @@ def _share(size: float, weight: Number) -> Suprema:
     return moved(weight, lambda c: (hot(size), hot(size, 1)))
 
 
-@derive.register(CoS)
-@derive.register(AdaptiveInterpolation)
-def _(verifier: CoS | AdaptiveInterpolation, size: float) -> Suprema:
+@derive.register(verifiers.CoS)
+@derive.register(verifiers.AdaptiveInterpolation)
+def _(verifier: verifiers.CoS | verifiers.AdaptiveInterpolation, size: float) -> Suprema:
     """TV 1 - λ, and as much mass where p is 0, at disjoint supports; KL and overshoot inf there. π = λ p + (1 - λ) q."""
     return _share(size, 1 - number(verifier.lam))
 
 
 @derive.register
-def _(verifier: StaticEnsemble, size: float) -> Suprema:
+def _(verifier: verifiers.StaticEnsemble, size: float) -> Suprema:
     """TV w, and as much mass where p is 0, as CoS with λ = 1 - w."""
     return _share(size, number(verifier.draft_weight))
 
 
 @derive.register
-def _(verifier: ContrastiveCoS, size: float) -> Suprema:
+def _(verifier: verifiers.ContrastiveCoS, size: float) -> Suprema:
     """TV 1, KL and overshoot inf, approached: a draft that lacks only a token with p(x) near 0 makes the law sure of x.
 
     The law is on the support of p, and TV = 1 would need a law on none of it.
@@ -227,7 +196,7 @@ def _(verifier: ContrastiveCoS, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: GeometricEnsemble, size: float) -> Suprema:
+def _(verifier: verifiers.GeometricEnsemble, size: float) -> Suprema:
     """TV 1, KL and overshoot inf, approached: a draft sure of a token with p(x) near 0. At w = 1 the law is q: p may lack x.
 
     For w < 1 the law is on the supports of both, and p where they do not meet.
@@ -241,7 +210,7 @@ def _(verifier: GeometricEnsemble, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: Cactus, size: float) -> Suprema:
+def _(verifier: verifiers.Cactus, size: float) -> Suprema:
     """With n = V - 1, TV 1 - s and KL ln 1/s, s = 1/(1 + δn + sqrt((1 + δn)² - 1 - 2δ)); at V = 2, TV sqrt(δ/2) where δ < ½.
 
     The laws reached are those with π <= γ. Let n tokens of p = s/n be over-drafted, up to γ = p + sqrt(2 δ p (1-p)) each;
@@ -273,14 +242,14 @@ def _(verifier: Cactus, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: ChowCascade, size: float) -> Suprema:
+def _(verifier: verifiers.ChowCascade, size: float) -> Suprema:
     """TV 1, all mass where p is 0: a sure draft always stands, for α >= 0."""
     return _anywhere(size)
 
 
-@derive.register(DiffCascade)
-@derive.register(TokenCascadeV1)
-def _(verifier: DiffCascade | TokenCascadeV1, size: float) -> Suprema:
+@derive.register(verifiers.DiffCascade)
+@derive.register(verifiers.TokenCascadeV1)
+def _(verifier: verifiers.DiffCascade | verifiers.TokenCascadeV1, size: float) -> Suprema:
     """With c = 1 + α: TV 1, all mass where p is 0, for c >= 1/(V-1); TV (V-1) c for 1/V <= c < 1/(V-1); 0 for c < 1/V.
 
     A sure draft stands iff max p <= c, and where no sure draft stands none does. Then p may lack the drafted token if the
@@ -293,7 +262,7 @@ def _(verifier: DiffCascade | TokenCascadeV1, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: OptCascade, size: float) -> Suprema:
+def _(verifier: verifiers.OptCascade, size: float) -> Suprema:
     """TV 1, all mass where p is 0, for α >= -(V-2)/(V-1). Else, with β = -α, TV T = (V-1)/(1 + β (V-1)).
 
     α >= 0: a sure draft stands beside a sure target. α < 0: it stands beside p iff 1 - max p >= β TV(p, q), beside a p that
@@ -325,7 +294,7 @@ def _(verifier: OptCascade, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: TokenCascadeV2, size: float) -> Suprema:
+def _(verifier: verifiers.TokenCascadeV2, size: float) -> Suprema:
     """TV 1, all mass where p is 0, for α >= 1/(V-1). Else TV 1 - m, m = (1 - (V-1) α)/V.
 
     Tokens with p = 0 are in A iff max p <= α. Else a token of A has p(x) >= max p - α >= (1 - p(x))/(V-1) - α.
@@ -337,7 +306,7 @@ def _(verifier: TokenCascadeV2, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: TokenCascadeV3, size: float) -> Suprema:
+def _(verifier: verifiers.TokenCascadeV3, size: float) -> Suprema:
     """As the gate with a min-p set of p_base = 1 - α; at α = 1, where A holds all tokens, TV 1 and all mass where p is 0."""
     if verifier.alpha == 1:
         return _anywhere(size)
@@ -349,20 +318,20 @@ def _(verifier: TokenCascadeV3, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: FuzzyAcceptance, size: float) -> Suprema:
+def _(verifier: verifiers.FuzzyAcceptance, size: float) -> Suprema:
     """See the table of `theory.failure.balls`: π is q where D(p, q) <= T, else p."""
     return balls.ball(verifier.divergence, verifier.threshold, size)
 
 
 @derive.register
-def _(verifier: Optimal, size: float) -> Suprema:
+def _(verifier: verifiers.Optimal, size: float) -> Suprema:
     """See the table of `theory.failure.balls`: the law keeps the budget, and is q itself where q does."""
     found = balls.ball(BUDGETS[verifier.divergence], verifier.budget, size)
     return found if DIVERGENCES[verifier.divergence].rational else _all_rounded(found)
 
 
 @derive.register
-def _(verifier: Mentored, size: float) -> Suprema:
+def _(verifier: verifiers.Mentored, size: float) -> Suprema:
     """By α as lenience: π <= p/α, and π is q where q <= p/α. By budget as `Optimal` within KL(p || π)."""
     if verifier.alpha is not None:
         return _sure(size, number(verifier.alpha))
@@ -376,10 +345,10 @@ def _all_rounded(found: Suprema) -> Suprema:
 # --- truncation -----------------------------------------------------------------------------------------------------------
 
 
-@derive.register(SpecCascade)
-@derive.register(TypicalAcceptance)
-@derive.register(TruncationVerifier)
-def _(verifier: SpecCascade | TypicalAcceptance | TruncationVerifier, size: float) -> Suprema:
+@derive.register(verifiers.SpecCascade)
+@derive.register(verifiers.TypicalAcceptance)
+@derive.register(verifiers.TruncationVerifier)
+def _(verifier: verifiers.SpecCascade | verifiers.TypicalAcceptance | verifiers.TruncationVerifier, size: float) -> Suprema:
     """TV 1 - m, KL ln 1/m, overshoot 1/m, m the least p(x) of an allowed token: a draft sure of it is kept.
 
     Given p, let m be the least p(x) on A. *redraft*: π is a law on A, so that π <= p/m. *target*, *truncated*, *argmax*: π is
@@ -416,7 +385,7 @@ def _some(truncation: Any, size: float) -> int:
 
 
 @derive.register
-def _(verifier: TruncationSampling, size: float) -> Suprema:
+def _(verifier: verifiers.TruncationSampling, size: float) -> Suprema:
     """TV 1 - m, KL ln 1/m, overshoot 1/m, m the least mass p(A) of an allowed set: the law is p on A, renormalised."""
     kept = truncations.least_kept(verifier.truncation, size)
 
@@ -431,7 +400,7 @@ def _(verifier: TruncationSampling, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: ThresholdAcceptance, size: float) -> Suprema:
+def _(verifier: verifiers.ThresholdAcceptance, size: float) -> Suprema:
     """As lenience with m = min(τ_single, τ_acc); for τ_single = 0, TV 1 and all mass where p is 0.
 
     Given the candidate c: a = 1 where p(c) >= m, so π <= p/m for it; below, a = p(c)/τ_acc <= p(c)/m.
@@ -441,6 +410,6 @@ def _(verifier: ThresholdAcceptance, size: float) -> Suprema:
 
 
 @derive.register
-def _(verifier: GreedyMatch, size: float) -> Suprema:
+def _(verifier: verifiers.GreedyMatch, size: float) -> Suprema:
     """TV 1 - 1/V, KL ln V, overshoot V: the law is sure of the most probable token, which has at least 1/V."""
     return reduced(1 / number(size), one_hot_draft(lambda c: row(size)))

@@ -14,41 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from theory import parameters, probs, truncation
+from theory import parameters, probs, truncation, verifiers
 from theory.clipping import DIVERGENCES
 from theory.failure import balls, derivations
 from theory.failure.suprema import ATTAINED, BOUND, QUANTITIES, Approach, Pair, Suprema, Supremum, hot, moved, suprema, together
 from theory.probs import Array
-from theory.verifiers import (
-    AdaptiveInterpolation,
-    Cactus,
-    ChowCascade,
-    ContrastiveCoS,
-    CoS,
-    DiffCascade,
-    EagleAcceptance,
-    ExactMatch,
-    FuzzyAcceptance,
-    GeometricEnsemble,
-    GreedyMatch,
-    HybridCeiling,
-    Lenience,
-    Mentored,
-    OptCascade,
-    Optimal,
-    OvershootCeiling,
-    SpecCascade,
-    StaticEnsemble,
-    Strict,
-    ThresholdAcceptance,
-    TokenCascadeV1,
-    TokenCascadeV2,
-    TokenCascadeV3,
-    TokenVerifier,
-    TruncationSampling,
-    TruncationVerifier,
-    TypicalAcceptance,
-)
 from theory.verifiers.collaborative import ceiling
 
 FEW = 10
@@ -56,7 +26,7 @@ FEW = 10
 
 
 @singledispatch
-def derive_for(verifier: TokenVerifier, p: Array) -> Suprema:
+def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
     """Give the suprema over all drafts for a checked row p, of a rule that is not lossless; one function is registered a rule."""
     raise ValueError(
         f"{verifier}: no worst draft has been derived for {type(verifier).__name__}; register one with "
@@ -67,7 +37,7 @@ def derive_for(verifier: TokenVerifier, p: Array) -> Suprema:
 # --- a sure draft -----------------------------------------------------------------------------------------------------------
 
 
-def at(verifier: TokenVerifier, p: Array, *drafts: Array) -> Suprema:
+def at(verifier: verifiers.TokenVerifier, p: Array, *drafts: Array) -> Suprema:
     """Give as suprema what the rule's law has at one draft, or at one for each quantity."""
     pairs = [together(p, q) for q in drafts]
     laws = [(verifier.induced(*pair), pair) for pair in pairs]
@@ -85,22 +55,22 @@ def _sure(p: Array, kept: Array | bool = True) -> Array:
     return hot(p.size, int(np.where(mask, p, 2).argmin())) if mask.any() else p
 
 
-@derive_for.register(Strict)
-@derive_for.register(ExactMatch)
-@derive_for.register(GreedyMatch)
-@derive_for.register(TruncationSampling)
-def _(verifier: TokenVerifier, p: Array) -> Suprema:
+@derive_for.register(verifiers.Strict)
+@derive_for.register(verifiers.ExactMatch)
+@derive_for.register(verifiers.GreedyMatch)
+@derive_for.register(verifiers.TruncationSampling)
+def _(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
     """Take any draft: the law is the same for all."""
     return at(verifier, p, p)
 
 
-@derive_for.register(CoS)
-@derive_for.register(StaticEnsemble)
-@derive_for.register(AdaptiveInterpolation)
-@derive_for.register(ChowCascade)
-@derive_for.register(DiffCascade)
-@derive_for.register(TokenCascadeV1)
-def _(verifier: TokenVerifier, p: Array) -> Suprema:
+@derive_for.register(verifiers.CoS)
+@derive_for.register(verifiers.StaticEnsemble)
+@derive_for.register(verifiers.AdaptiveInterpolation)
+@derive_for.register(verifiers.ChowCascade)
+@derive_for.register(verifiers.DiffCascade)
+@derive_for.register(verifiers.TokenCascadeV1)
+def _(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
     """Take a sure draft on the least probable token.
 
     Mixtures are linear in q, and all four quantities rise as the token's p falls. Chow, difference and V1: whether a sure
@@ -110,15 +80,15 @@ def _(verifier: TokenVerifier, p: Array) -> Suprema:
     return at(verifier, p, _sure(p))
 
 
-@derive_for.register(TokenCascadeV2)
-@derive_for.register(TokenCascadeV3)
-def _(verifier: TokenCascadeV2 | TokenCascadeV3, p: Array) -> Suprema:
+@derive_for.register(verifiers.TokenCascadeV2)
+@derive_for.register(verifiers.TokenCascadeV3)
+def _(verifier: verifiers.TokenCascadeV2 | verifiers.TokenCascadeV3, p: Array) -> Suprema:
     """Take a sure draft on the least probable token of A, since π is linear in q, and p for a sure draft off A."""
     return at(verifier, p, _sure(p, verifier.kept(p, p)))
 
 
 @derive_for.register
-def _(verifier: ContrastiveCoS, p: Array) -> Suprema:
+def _(verifier: verifiers.ContrastiveCoS, p: Array) -> Suprema:
     """Take a draft that lacks only the least probable token of the support: the law, on the support, is sure of that token."""
     x = int(np.where(p > 0, p, 2).argmin())
     others = np.arange(p.size) != x
@@ -127,16 +97,16 @@ def _(verifier: ContrastiveCoS, p: Array) -> Suprema:
 
 
 @derive_for.register
-def _(verifier: GeometricEnsemble, p: Array) -> Suprema:
+def _(verifier: verifiers.GeometricEnsemble, p: Array) -> Suprema:
     """Take a sure draft on the least probable token, for w < 1 of the support, where the law then is; at w = 1 it is q."""
     if verifier.draft_weight == 1:
         return at(verifier, p, _sure(p))
     return at(verifier, probs.as_float(p), probs.as_float(_sure(p, p > 0)))
 
 
-@derive_for.register(EagleAcceptance)
-@derive_for.register(ThresholdAcceptance)
-def _(verifier: EagleAcceptance | ThresholdAcceptance, p: Array) -> Suprema:
+@derive_for.register(verifiers.EagleAcceptance)
+@derive_for.register(verifiers.ThresholdAcceptance)
+def _(verifier: verifiers.EagleAcceptance | verifiers.ThresholdAcceptance, p: Array) -> Suprema:
     """π is linear in q. A sure draft on c gives TV a - p(c), KL that of (a, 1 - a) from (p(c), 1 - p(c)), overshoot a/p(c)."""
     chance = np.asarray(verifier.chance(p))
     gain = chance - p
@@ -148,10 +118,10 @@ def _(verifier: EagleAcceptance | ThresholdAcceptance, p: Array) -> Suprema:
     return at(verifier, p, *(hot(p.size, int(token)) for token in tokens))
 
 
-@derive_for.register(SpecCascade)
-@derive_for.register(TypicalAcceptance)
-@derive_for.register(TruncationVerifier)
-def _(verifier: SpecCascade | TypicalAcceptance | TruncationVerifier, p: Array) -> Suprema:
+@derive_for.register(verifiers.SpecCascade)
+@derive_for.register(verifiers.TypicalAcceptance)
+@derive_for.register(verifiers.TruncationVerifier)
+def _(verifier: verifiers.SpecCascade | verifiers.TypicalAcceptance | verifiers.TruncationVerifier, p: Array) -> Suprema:
     """Take a sure draft on the least probable allowed token; see `theory.failure.derivations` for why, fallback by fallback.
 
     *residual*: the overshoot may be p(off A)/p(x), approached, for the least probable x of the support off A, if A leaves out
@@ -183,26 +153,26 @@ def _(verifier: SpecCascade | TypicalAcceptance | TruncationVerifier, p: Array) 
 
 
 @derive_for.register
-def _(verifier: Lenience, p: Array) -> Suprema:
+def _(verifier: verifiers.Lenience, p: Array) -> Suprema:
     """Reach the laws under p/l."""
     return under(verifier, p, ceiling(p, verifier.lenience))
 
 
 @derive_for.register
-def _(verifier: HybridCeiling, p: Array) -> Suprema:
+def _(verifier: verifiers.HybridCeiling, p: Array) -> Suprema:
     """Reach the laws under 1 on the min-p set and p/l off it."""
     allowed = truncation.MinP(verifier.p_base).allowed(p)
     return under(verifier, p, np.where(allowed, 1 + 0 * p, ceiling(p, verifier.lenience)))
 
 
 @derive_for.register
-def _(verifier: Cactus, p: Array) -> Suprema:
+def _(verifier: verifiers.Cactus, p: Array) -> Suprema:
     """Reach the laws under γ = p + sqrt(2 δ p (1 - p))."""
     p = probs.as_float(p).astype(np.float64)
     return under(verifier, p, p + np.sqrt(2 * min(float(verifier.delta), 1e300) * p * np.maximum(1 - p, 0)))
 
 
-def under(verifier: TokenVerifier, p: Array, top: Array) -> Suprema:
+def under(verifier: verifiers.TokenVerifier, p: Array, top: Array) -> Suprema:
     """Give the suprema over all laws π <= t, each of which is the law of the draft q = π."""
     top = np.minimum(top, 1)
     some = np.flatnonzero(p > 0)
@@ -246,9 +216,9 @@ def _bounded(p: Array, top: Array, overshoot: Suprema) -> Suprema:
 
 
 @derive_for.register
-def _(verifier: OvershootCeiling, p: Array) -> Suprema:
+def _(verifier: verifiers.OvershootCeiling, p: Array) -> Suprema:
     """Overshoot 1/λ where some p(x) < λ, else λ + (1 - λ)/p(x) for the least. TV and KL: bounds, those of laws under p/λ."""
-    found, bound = at(verifier, p, _sure(p, p > 0)), under(Lenience(verifier.lam), p, ceiling(p, verifier.lam))
+    found, bound = at(verifier, p, _sure(p, p > 0)), under(verifiers.Lenience(verifier.lam), p, ceiling(p, verifier.lam))
     return found | {
         name: replace(found[name], value=bound[name].value, status=BOUND) for name in ("total_variation", "kl_divergence")
     }
@@ -258,13 +228,13 @@ def _(verifier: OvershootCeiling, p: Array) -> Suprema:
 
 
 @derive_for.register
-def _(verifier: Mentored, p: Array) -> Suprema:
+def _(verifier: verifiers.Mentored, p: Array) -> Suprema:
     """By α the laws under p/α; by budget those within it."""
     return _within(verifier, p) if verifier.alpha is None else under(verifier, p, ceiling(p, verifier.alpha))
 
 
 @derive_for.register
-def _(verifier: Optimal, p: Array) -> Suprema:
+def _(verifier: verifiers.Optimal, p: Array) -> Suprema:
     """Reach the laws within the budget; of overshoot, those under c p."""
     if verifier.divergence == "max_overshoot" and verifier.budget < math.inf:
         return under(verifier, p, ceiling(p, parameters.inverse(verifier.budget)))
@@ -272,7 +242,7 @@ def _(verifier: Optimal, p: Array) -> Suprema:
 
 
 @derive_for.register
-def _(verifier: OptCascade, p: Array) -> Suprema:
+def _(verifier: verifiers.OptCascade, p: Array) -> Suprema:
     """As rules by a distance; for α < 0 a draft that stands has TV <= (max q - max p)/|α| <= (1 - max p)/|α|."""
     found = _within(verifier, p)
     if verifier.alpha >= 0 or found["total_variation"].exact:
@@ -285,19 +255,21 @@ def _(verifier: OptCascade, p: Array) -> Suprema:
 
 
 @derive_for.register
-def _(verifier: FuzzyAcceptance, p: Array) -> Suprema:
+def _(verifier: verifiers.FuzzyAcceptance, p: Array) -> Suprema:
     """Reach the laws within the threshold."""
     return _within(verifier, p)
 
 
-def _within(verifier: TokenVerifier, p: Array) -> Suprema:
+def _within(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
     """Take a sure draft on the least probable token x, if it induces its own law: no law is worse. If not, bounds.
 
     They are the suprema over all targets on as many tokens, and what a law that is sure of x has. But where p lacks x, the
     most mass off the support is that over all targets, and KL and overshoot are inf. Within a total variation T < 1 - p(x)
     all but the KL is known: T of the mass moves to x.
     """
-    if isinstance(verifier, Mentored) or (isinstance(verifier, Optimal) and not DIVERGENCES[verifier.divergence].rational):
+    if isinstance(verifier, verifiers.Mentored) or (
+        isinstance(verifier, verifiers.Optimal) and not DIVERGENCES[verifier.divergence].rational
+    ):
         p = probs.as_float(p)
     rows, draft = together(p, _sure(p))
     found = at(verifier, rows, draft)
@@ -309,7 +281,7 @@ def _within(verifier: TokenVerifier, p: Array) -> Suprema:
     if _distance(verifier) in ("tv", "total_variation"):
         return _moving(verifier, p, bounds)
     mass = everywhere["mass_off_support"].value
-    if isinstance(verifier, OptCascade) or mass == 0 or p.min() > 0:
+    if isinstance(verifier, verifiers.OptCascade) or mass == 0 or p.min() > 0:
         return bounds
     # To scale all of p down alike, and give the rest to a token that p lacks, is as near as two tokens are.
     share = parameters.carry(mass * balls.INSIDE, rows)
@@ -323,7 +295,7 @@ def _least(one: Supremum, other: Supremum) -> Supremum:
     return replace(one, value=value, status=ATTAINED if value == 0 else BOUND)
 
 
-def _distance(verifier: TokenVerifier) -> str:
+def _distance(verifier: verifiers.TokenVerifier) -> str:
     return getattr(verifier, "divergence", "")
 
 

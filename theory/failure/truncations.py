@@ -211,7 +211,9 @@ def _(truncation: TopP, size: float) -> Extreme:
 
     def target(closeness: Number) -> Array:
         before = mass - number(closeness) * (mass - 1 / number(size)) / 2
-        return row(size, (1 - before) / (int(size) - 1), before)
+        least = (1 - before) / (int(size) - 1)
+        ahead = number(closeness) * min(before - least, least) / 2  # of the others, so that no rounding puts it behind them
+        return row(size, least + ahead if size > 2 else least, before)
 
     return Extreme((1 - mass) / number(size - 1), APPROACHED, target)
 

@@ -54,14 +54,14 @@ def page(tables: "Mapping[str, pd.DataFrame]") -> str:
     lines = []
     for name, table in tables.items():
         one = item(name)
-        columns = "; ".join(f"`{column}`: {meaning}" for column, meaning in one.COLUMNS.items())
+        columns = "\n".join(f"- `{column}`: {meaning}" for column, meaning in one.COLUMNS.items())
         lines += [
             f"### {one.TITLE}",
             f"![{one.TITLE}]({name}.png)",
             f"**The paper:** {one.CLAIM}",
             f"**Here:** {one.headline(table)}",
-            f"`theory figures {name}` · [notebook](../notebooks/{name}.ipynb) · [PDF]({name}.pdf) · "
-            f"[numbers]({name}.csv): {columns}.",
+            f"`theory figures {name}` · [notebook](../notebooks/{name}.ipynb) · [PDF]({name}.pdf) · [numbers]({name}.csv)",
+            f"<details><summary>Columns of the numbers</summary>\n\n{columns}\n\n</details>",
         ]
     return "\n\n".join(lines) + "\n"
 

@@ -63,7 +63,7 @@ class Mentored(Toward):
         if self.alpha is not None:
             parameters.check("alpha", self.alpha, "(0, 1]")
         else:
-            clipping.check_budget(self.budget, "reverse_kl")
+            parameters.check("budget", self.budget, clipping.budgets("reverse_kl"))
 
     @property
     def lossless(self) -> bool:
@@ -107,10 +107,11 @@ class Optimal(Toward):
         ``"hellinger"``, ``"jensen_shannon"``, ``"total_variation"`` or ``"max_overshoot"``. With the last two, exact on
         Fractions.
 
-    Notes ----- Derived in `theory.frontier`. The budget holds on each pair of rows. For ``"reverse_kl"`` this is mentored
-    decoding by budget, for ``"max_overshoot"`` lenience with a budget of 1/l has the same acceptance, and for
-    ``"total_variation"`` so has every rule on the line TV + R = TV(p, q) (Yin et al., arXiv 2411.00841, Thm 5) that spends the
-    budget.
+    Notes
+    -----
+    Derived in `theory.frontier`. The budget holds on each pair of rows. For ``"reverse_kl"`` this is mentored decoding by
+    budget. For ``"max_overshoot"`` lenience with l = 1/budget has the same acceptance, and for ``"total_variation"`` so has
+    every rule on the line TV + R = TV(p, q) (Yin et al., arXiv 2411.00841, Thm 5) that spends the budget.
 
     Examples
     --------
@@ -129,7 +130,7 @@ class Optimal(Toward):
     source: ClassVar[str] = "theory.frontier; for TV, Yin et al. 2024, Thm 5"
 
     def __post_init__(self) -> None:
-        clipping.check_budget(self.budget, self.divergence)
+        parameters.check("budget", self.budget, clipping.budgets(self.divergence))
 
     @property
     def lossless(self) -> bool:
