@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SWEEPS = {
-    "lenience": [f"lenience:{x}" for x in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1)],
-    "mentored": [f"mentored:alpha={x}" for x in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1)],
-    "cos": [f"cos:{x}" for x in (0, 0.2, 0.4, 0.6, 0.8, 0.9, 1)],
-    "cactus": [f"cactus:{x}" for x in (0, 0.0001, 0.001, 0.01, 0.1, 1, 5)],
+    "lenience": [f"lenience:{x}" for x in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1)],
+    "mentored": [f"mentored:alpha={x}" for x in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1)],
+    "cos": [f"cos:{x}" for x in (0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 0.95, 1)],
+    "cactus": [f"cactus:{x}" for x in (0, 1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 1, 5)],
 }
 """Rules on the line, each over its parameter."""
 
@@ -127,6 +127,11 @@ def plot(pairs: "pd.DataFrame", lines: "dict[str, pd.DataFrame]", figure: "Figur
         What the rows are called, to the table from `same_tv`.
     figure : matplotlib Figure, optional
         Cleared and drawn on; a new one where it is not given.
+
+    Returns
+    -------
+    matplotlib Figure
+        One panel for each verifier of ``pairs``, and one for each set of rows and measure.
     """
     import matplotlib.pyplot as plt
 

@@ -27,7 +27,32 @@ FEW = 10
 
 @singledispatch
 def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
-    """Give the suprema over all drafts for a checked row p, of a rule that is not lossless; one function is registered a rule."""
+    """Give the suprema over all drafts for a target, of a rule that is not lossless; register one function for each rule.
+
+    Parameters
+    ----------
+    verifier : TokenVerifier
+        The rule.
+    p : ndarray, shape (V,)
+        The target, a checked row of at least two tokens.
+
+    Returns
+    -------
+    dict of str to Supremum
+        One for each of `theory.failure.QUANTITIES`, in their order.
+
+    Raises
+    ------
+    ValueError
+        For a rule that has no derivation.
+
+    Examples
+    --------
+    >>> from theory import probs
+    >>> found = derive_for(verifiers.CoS(0.5), probs.check_rows([0.75, 0.25]))
+    >>> found["total_variation"].value.item(), found["total_variation"].status
+    (0.375, 'attained')
+    """
     raise ValueError(
         f"{verifier}: no worst draft has been derived for {type(verifier).__name__}; register one with "
         "theory.failure.derive_for.register, or look for bad drafts with theory.failure.search"
