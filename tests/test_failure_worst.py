@@ -385,6 +385,46 @@ def test_vajdas_curve_is_tight_between_pinsker_and_bretagnolle_huber(limit):
     assert min(values.min(), -math.log1p(-distance)) == pytest.approx(limit, rel=1e-6)
 
 
+@pytest.mark.parametrize("divergence", balls.BALLS)
+@pytest.mark.parametrize(
+    "limit",
+    [1e-300, 1e-20, 1e-12, 1e-6, 1e300, 10**400, F(10**400, 3)],
+    ids=["1e-300", "1e-20", "1e-12", "1e-6", "1e300", "10**400", "10**400/3"],
+)
+def test_balls_of_any_size_have_a_supremum_with_the_digits_of_their_limit(divergence, limit):
+    small = limit < 1
+    found = balls.ball(divergence, 1 + limit if divergence == "overshoot" else limit, 3)
+    distance = float(found["total_variation"].value)
+    leading = {  # TV for a small limit, to first order
+        "tv": lambda t: t,
+        "hellinger": lambda t: math.sqrt(2) * t,
+        "chi-square": lambda t: math.sqrt(t) / 2,
+        "js": lambda t: math.sqrt(2 * t),
+        "coded-js": lambda t: math.sqrt(2 * t),
+        "overshoot": lambda t: 1 - 1 / (1 + t),
+    }.get(divergence, lambda t: math.sqrt(t / 2))
+    if divergence == "js" and small:
+        assert found["mass_off_support"].value == pytest.approx(2 * limit / math.log(2), rel=1e-5)
+    assert distance == (pytest.approx(leading(limit), rel=1e-5) if small else pytest.approx(1, abs=2**-52))
+
+
+@pytest.mark.parametrize("epsilon", [1e-300, 1e-30])
+def test_a_threshold_below_the_digits_of_1_cuts_next_to_nothing(epsilon):
+    for size in (2, 3, 50):
+        found = failure.worst(theory.TruncationSampling(Eta(epsilon)), size)
+        assert 0 <= float(found["total_variation"].value) < 1e-14
+        assert failure.worst(theory.TruncationVerifier(Eta(epsilon), "residual"), size)["total_variation"].value == pytest.approx(
+            1
+        )
+
+
+@pytest.mark.parametrize("budget", [800.0, 1e300])
+def test_where_floats_hold_no_pair_as_bad_the_witness_is_as_bad_as_they_hold(budget):
+    rule = theory.Optimal(budget)
+    pair = failure.worst(rule, 3).witness("kl_divergence")
+    assert value_at(rule, "kl_divergence", pair) == pytest.approx(300 * math.log(10))
+
+
 def test_a_long_target_gets_bounds_and_a_short_one_the_best_subset():
     rng = np.random.default_rng(0)
     long = rng.dirichlet(np.ones(2000))

@@ -93,6 +93,15 @@ ATLAS_ROWS = "zipf:1000,strength=1.5"
 IMAGES = (".png", ".pdf", ".svg", ".eps", ".jpg", ".jpeg", ".tif", ".tiff", ".webp")
 """Suffixes of --plot; the first where none is given."""
 
+SEARCHED = 12
+"""Tokens up to which theory worst also searches; it takes seconds there, and minutes at a hundred."""
+
+MOST_TOKENS = 10_000
+"""Tokens of the pairs that theory worst makes, at most."""
+
+WIDE = 120
+"""Columns from which theory worst has the pairs of rows in its table, and not below it."""
+
 WORST_TOKENS = 3
 """Tokens of the worst pairs where nothing else is asked for: enough for most to be as bad as they get."""
 
@@ -474,25 +483,42 @@ def worst_(
         raise ValueError(f"--vocabulary {vocabulary}: --p has its own tokens; give one of the two")
     target = None if p is None else _rows(p, p)[0]
     size = len(target) if target is not None else WORST_TOKENS if vocabulary is None else vocabulary
+    parameters.check_count("--seed", seed, 0)
+    if size > MOST_TOKENS:
+        raise ValueError(f"--vocabulary {size}: must be at most {MOST_TOKENS}; the column any V has the suprema over all of them")
     found = failure.worst(rule, size) if target is None else failure.worst_for(rule, target)
     anywhere = failure.worst(rule) if target is None else None
     over = f"all pairs on {size} token{'s' * (size > 1)}" if target is None else f"all drafts for p = {_runs(target)}"
-    grid = Table(title=f"{rule}, the worst of {over}", title_justify="left")
-    for heading in ("quantity", "supremum", "", *(["any V"] if anywhere else []), "search", "at the pair", "p", "q"):
+    console = _console()
+    wide = console.width >= WIDE
+    grid = Table(title=f"{rule}, the worst of {over}", title_justify="left", show_edge=wide, pad_edge=wide)
+    numbers = ["supremum", "", *(["any V"] if anywhere else []), *(["search"] if size <= SEARCHED else []), "at the pair"]
+    for heading in ("quantity", *numbers):
+        grid.add_column(heading, no_wrap=True)
+    for heading in ("p", "q") if wide else ():
         grid.add_column(heading, overflow="fold")
+    rows = {}
     for name, one in found.suprema.items():
         pair = found.witness(name)
         cells = [name.replace("_", " "), _number(one.value), _STATUSES[one.status]]
         if anywhere:
             cells.append(_number(anywhere[name].value))
-        searched = failure.search(rule, name, size, seed, target, SEARCH_GENERATIONS).value
+        if size <= SEARCHED:
+            cells.append(f"{failure.search(rule, name, size, seed, target, SEARCH_GENERATIONS).value + 0.0:.6g}")
+        rows[cells[0]] = [_runs(row) for row in pair]
         here = failure.QUANTITIES[name](rule.induced(*pair), pair[0])
-        grid.add_row(*cells, f"{searched + 0.0:.6g}", _number(here), *map(_runs, pair))
-    console = _console()
+        grid.add_row(*cells, _number(here), *(rows[cells[0]] if wide else []))
     console.print(grid)
+    for name, (target_row, draft_row) in {} if wide else rows.items():
+        console.print(f"{name} at p = {target_row}; q = {draft_row}")
+    searched = (
+        "The search is numerical, and independent of the derivations."
+        if size <= SEARCHED
+        else f"Not searched numerically beyond {SEARCHED} tokens."
+    )
     console.print(
         "TV, probability; KL(π || p), nats; max π/p; π-mass where p is 0. Approached: no pair has it, but pairs come as near as "
-        "one likes. At most: a bound; the pair is the worst known. The search knows of no derivation."
+        f"one likes. At most: a bound; the pair is the worst known. {searched}"
     )
 
 
@@ -681,7 +707,7 @@ def _entry(name: str, value: Any) -> str:
         return repr(value) if value not in ("", failure.TAIL) else ""
     if name in ("token", "tokens"):
         return failure.TAIL if value < 0 else str(value)
-    return _number(value) if isinstance(value, Fraction) else _cell(float(value), "{:.4f}")
+    return _number(value) if isinstance(value, Fraction) else f"{float(value):.4g}"
 
 
 @app.command("list", epilog=_epilog("list"))

@@ -63,7 +63,8 @@ class SortedPair:
 
     Notes
     -----
-    O(V log V) once for each pair. A quotient q/p above the largest float counts as infinite, as if the target lacked the token.
+    O(V log V) once for each pair. A quotient q/p above the largest float counts as infinite, as if the target lacked the token;
+    and within a budget so do those whose divergence exceeds it, from 1e154 on for chi-square and 1e305 for KL(π || p).
     """
 
     def __init__(self, p: RowsLike, q: RowsLike) -> None:
@@ -224,8 +225,10 @@ class _Along:
 
 def likelihood_ratio(p: Array, q: Array) -> Array:
     """Give q(x)/p(x): inf where p(x) = 0 < q(x), and 1 where neither has the token, which is then never clipped."""
-    some = p > 0
+    some = np.asarray(p > 0, dtype=bool)
     with np.errstate(over="ignore"):
+        if some.all():
+            return np.asarray(q / p)
         ratio = q / np.where(some, p, 1)
     return np.where(some, ratio, np.where(q > 0, np.inf, ratio + 1))
 

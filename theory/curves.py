@@ -95,7 +95,7 @@ def curve(
     import pandas as pd
 
     given = list(values)
-    _check(rule, given, fallback)
+    checked = _check(rule, given, fallback)
     target, draft = row_source(p, "p"), row_source(q, "q")
     if len(target) != len(draft):
         raise ValueError(f"p has {len(target)} rows and q has {len(draft)}: they must have the same")
@@ -105,7 +105,7 @@ def curve(
     for part in probs.chunks(len(target), int(target[0:1].shape[-1])):
         rows = probs.check_pair(target[part], draft[part], part.start)
         for pair in zip(*rows, strict=True):
-            found = _row(rule, *pair, fallback)[1](_carried(given, pair[0]))
+            found = _row(rule, *pair, fallback)[1](_carried(checked, pair[0]))
             sums = {name: sums.get(name, 0) + value for name, value in found.items()}
     gated = f",fallback={fallback}" if rule in GATES and fallback != "redraft" else ""
     keyword = "alpha=" if rule == "mentored" else ""
@@ -150,8 +150,7 @@ def evaluate(rule: str, p: RowsLike, q: RowsLike, values: Iterable[Any], fallbac
     >>> [str(x) for x in evaluate("lenience", p, q, [1, F(1, 2), F(2, 5)])["acceptance_rate"]]
     ['3/4', '9/10', '19/20']
     """
-    given = list(values)
-    _check(rule, given, fallback)
+    given = _check(rule, list(values), fallback)
     target, draft = _one_pair(p, q)
     return _row(rule, target, draft, fallback)[1](_carried(given, target))
 
@@ -184,7 +183,8 @@ def breakpoints(rule: str, p: RowsLike, q: RowsLike, fallback: str = "redraft") 
     return np.asarray(_row(rule, *_one_pair(p, q), fallback)[0]())
 
 
-def _check(rule: str, values: list[Any], fallback: str) -> None:
+def _check(rule: str, values: list[Any], fallback: str) -> list[Any] | Array:
+    """Raise unless the rule takes these values; give them back, as an array if all are floats."""
     if rule not in PARAMETERS:
         raise ValueError(f"rule = {rule!r}: there are curves of {', '.join(PARAMETERS)}")
     if fallback not in FALLBACKS:
@@ -194,14 +194,17 @@ def _check(rule: str, values: list[Any], fallback: str) -> None:
     if set(map(type, values)) <= {float, np.float64}:  # a thousand of them are checked at once
         array = np.array(values)
         bad = array[~np.isfinite(array)]
-        values = (bad[:1] if bad.size else np.array([array.min(), array.max()])).tolist()
+        for value in (bad[:1] if bad.size else np.array([array.min(), array.max()])).tolist():
+            parameters.check("values", value, PARAMETERS[rule])
+        return array
     for value in values:
         parameters.check("values", value, PARAMETERS[rule])
+    return values
 
 
-def _carried(values: list[Any], rows: Array) -> Array:
+def _carried(values: list[Any] | Array, rows: Array) -> Array:
     if not probs.is_exact(rows):
-        return np.array(values, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     return np.array([parameters.carry(value, rows) for value in values], dtype=object)
 
 
@@ -231,7 +234,10 @@ def _wide(p: Array, q: Array) -> tuple[Array, Array]:
 
 def _prefix(values: Array) -> Array:
     """Give the sums of the first 0, 1, ..., n entries."""
-    return np.concatenate([0 * values[:1], np.cumsum(values)]) if values.size else np.zeros(1, dtype=values.dtype)
+    sums = np.zeros(values.size + 1, dtype=values.dtype)
+    sums[:1] = 0 * values[:1] if values.size else 0  # on Fractions, a Fraction
+    np.cumsum(values, out=sums[1:])
+    return sums
 
 
 def _order(values: Array) -> Array:

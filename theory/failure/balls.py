@@ -24,6 +24,7 @@ mass; but T under a budget of overshoot itself. Vajda's curve is the greatest t 
 """
 
 import math
+import sys
 from collections.abc import Callable
 from functools import cache
 
@@ -48,6 +49,12 @@ from theory.failure.suprema import (
 from theory.parameters import Number
 from theory.probs import Array
 from theory.verifiers import fuzzy
+
+LARGEST = sys.float_info.max
+"""What a finite limit above it counts for."""
+
+LEAST = 1e-300
+"""The least mass that a pair gives a token where the supremum needs less than floats hold: 1/m and ln(1/m)/m are floats too."""
 
 INSIDE = 1 - 1e-12
 """What irrational pairs are shrunk by, so that rounding does not put them outside."""
@@ -76,7 +83,7 @@ def ball(divergence: str, limit: Number, size: float) -> Suprema:
     """
     if limit == math.inf:
         return moved(1, lambda c: (hot(size), hot(size, 1)))
-    return BALLS[divergence](number(limit), size)
+    return BALLS[divergence](number(min(limit, LARGEST)), size)
 
 
 def _off(size: float, mass: Number) -> Approach:
@@ -123,7 +130,7 @@ def _total_variation(limit: Number, size: float) -> Suprema:
 def _kl(limit: Number, size: float) -> Suprema:
     distance, tight = _vajda(float(limit))
     near = _two(size, tight, tight + distance * INSIDE)
-    sure = one_hot_draft(lambda c: row(size, max(math.exp(-float(limit) * INSIDE), math.ulp(0))))
+    sure = one_hot_draft(lambda c: row(size, max(math.exp(-float(limit) * INSIDE), LEAST)))
     ratio = _ratio(size, lambda p, law: bool(divergences.kl_divergence(law, p) <= limit))
     return suprema((distance, ATTAINED, near), (float(limit), ATTAINED, sure), (math.inf, APPROACHED, ratio), (0, ATTAINED, sure))
 
@@ -140,15 +147,15 @@ def _jensen_shannon(limit: Number, size: float) -> Suprema:
     if limit >= math.log(2):
         return moved(1, _off(size, number(1)))
     goal = float(limit)
-    distance = _root(lambda t: ((1 + t) * math.log1p(t) + (1 - t) * math.log1p(-t)) / 2 - goal)
+    distance = _root(lambda t: (_excess(t) + _excess(-t)) / 2 - goal)
     mass = _root(lambda z: _js_off(z) - goal)
     return moved(mass, _off(size, mass * INSIDE)) | _only("total_variation", distance, _opposed(size, distance))
 
 
 def _js_off(mass: float) -> float:
     """Give the Jensen-Shannon divergence of (1, 0) and (1-z, z)."""
-    middle = 1 - mass / 2
-    return (-math.log(middle) + (1 - mass) * (math.log1p(-mass) - math.log(middle)) + mass * math.log(2)) / 2
+    middle = math.log1p(-mass / 2)
+    return (-middle + (1 - mass) * (math.log1p(-mass) - middle) + mass * math.log(2)) / 2
 
 
 def _coded_jensen_shannon(limit: Number, size: float) -> Suprema:
@@ -224,13 +231,19 @@ def _root(function: Callable[[float], float]) -> float:
     from scipy.optimize import brentq
 
     last = math.nextafter(1, 0)
-    return last if function(last) <= 0 else float(brentq(function, 0, last, xtol=1e-300, rtol=1e-14))
+    return last if function(last) <= 0 else float(brentq(function, 0, last, xtol=1e-300, rtol=1e-14, maxiter=5000))
 
 
-def _binary_kl(a: float, b: float) -> float:
-    """Give KL((b, 1-b) || (a, 1-a)) for 0 < a < 1."""
-    first = b * math.log(b / a) if b > 0 else 0.0
-    return first + ((1 - b) * (math.log1p(-b) - math.log1p(-a)) if b < 1 else 0.0)
+def _excess(x: float) -> float:
+    """Give (1 + x) ln(1 + x) - x for x >= -1, with all its digits near 0."""
+    if abs(x) < 0.01:
+        return sum((-x) ** k / (k * (k - 1)) for k in range(2, 10))
+    return (1 + x) * math.log1p(x) - x if x > -1 else 1.0
+
+
+def _binary_kl(a: float, distance: float) -> float:
+    """Give KL((a + t, 1 - a - t) || (a, 1 - a)) for 0 < a < 1."""
+    return a * _excess(distance / a) + (1 - a) * _excess(max(-distance / (1 - a), -1.0))
 
 
 def _least_kl(distance: float) -> tuple[float, float]:
@@ -238,9 +251,9 @@ def _least_kl(distance: float) -> tuple[float, float]:
     from scipy.optimize import minimize_scalar
 
     best = minimize_scalar(
-        lambda a: _binary_kl(a, min(a + distance, 1.0)), bounds=(0, 1 - distance), method="bounded", options={"xatol": 1e-13}
+        lambda a: _binary_kl(a, distance), bounds=(0, 1 - distance), method="bounded", options={"xatol": 1e-13}
     )
-    ends = (1 - distance, _binary_kl(1 - distance, 1.0))
+    ends = (1 - distance, -math.log1p(-distance))
     return (ends[1], ends[0]) if ends[1] < best.fun else (float(best.fun), float(best.x))
 
 

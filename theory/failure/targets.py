@@ -201,7 +201,8 @@ def under(verifier: verifiers.TokenVerifier, p: Array, top: Array) -> Suprema:
     """Give the suprema over all laws π <= t, each of which is the law of the draft q = π."""
     top = np.minimum(top, 1)
     some = np.flatnonzero(p > 0)
-    most = some[(top[some] / p[some]).argmax()]
+    with np.errstate(over="ignore"):
+        most = some[(top[some] / p[some]).argmax()]
     draft = top[most] * hot(p.size, int(most)) + (1 - top[most]) * hot(p.size, int(most == 0)) if p.size > 1 else p
     overshoot = at(verifier, p, np.asarray(draft if probs.is_exact(p) else draft.astype(np.float64)))
     if len(some) > FEW:

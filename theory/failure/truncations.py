@@ -160,8 +160,12 @@ def _(truncation: Eta, size: float) -> Extreme:
     others = size - 1
     root = 1 / number(size)
     if delta < 1:
-        goal = -math.log(delta)
-        root = float(brentq(lambda a: a * math.log(a * others / (1 - a)) - goal, 1 / size, 1 - 2**-53, xtol=1e-300, rtol=1e-15))
+        goal, last = -math.log(delta), 1 - 2**-53
+
+        def short(a: float) -> float:
+            return a * math.log(a * others / (1 - a)) - goal
+
+        root = last if short(last) < 0 else float(brentq(short, 1 / size, last, xtol=1e-300, rtol=1e-15))
     least = max(1 - others * epsilon, root)
     return Extreme(least, APPROACHED, lambda c: row(size, least + (1 - least) * number(c) / 2))
 

@@ -310,7 +310,7 @@ def _draw_map(axes: "Axes", table: "pd.DataFrame") -> None:
         axes.annotate(name, (at, excess), (0, 7), textcoords="offset points", ha="center", fontsize=7, bbox=PLATE)
     _axis(axes)
     axes.set(
-        title="(c) Where the loss grows (Pass@1; contours in points)",
+        title="(c) Where the loss grows (Pass@1, points)\ncircles: the paper's benchmarks, as placed here",
         ylabel="draft's excess on the wrong wording (probability)",
     )
     axes.grid(visible=False)
@@ -330,8 +330,8 @@ def headline(table: "pd.DataFrame") -> str:
     return (
         f"Gap to the true baseline at GSM8K, MATH, AIME: {listed(ours.true)} points (the paper {listed(paper.true)}); to the "
         f"wrong one {listed(ours.wrong)} ({listed(paper.wrong)}). {FITTED} is fitted; of the other signs {np.sum(same)} of "
-        f"{np.size(same)} agree, and AIME is off by {abs(apart):.1f} of {AIME_PROBLEMS} problems. The claim "
-        f"{'holds' if ours.hold else 'fails'} at the paper's three points; on the chain the gap grows up to {hardest:.0f} "
+        f"{np.size(same)} agree, and AIME is off by {abs(apart):.1f} of {AIME_PROBLEMS} problems. From one "
+        f"point to the next the claim {'holds' if ours.hold else 'fails'}; along one metric the gap grows up to {hardest:.0f} "
         f"decisive steps for Pass@1, where the true baseline solves {solved:.0f}%, and up to {hardest_8:.0f} for Pass@8 "
         f"({solved_8:.0f}%)."
     )
