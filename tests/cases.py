@@ -1,5 +1,6 @@
 """The verifiers on which every claim is tested: each rule of the table, at its limits and in between, rational throughout."""
 
+import os
 from dataclasses import dataclass
 from fractions import Fraction as F
 
@@ -80,8 +81,8 @@ RATIONAL = [
     theory.GreedyMatch(),
 ]
 
-ONE_EACH = list({type(case): case for case in reversed(RATIONAL)}.values())
-"""The first case of each rule, where every parameter would take too long and none matters."""
+ONE_EACH = RATIONAL if os.environ.get("CI") else list({type(case): case for case in reversed(RATIONAL)}.values())
+"""The first case of each rule, where every parameter takes long and none should matter; in CI, all of them."""
 
 FLOATS = [
     *RATIONAL,
