@@ -302,9 +302,10 @@ def _print_comparison(table: "pd.DataFrame", gamma: int, console: Console) -> No
     compared = "TV, KL, max π/p and mass π > 2p compare" if grid is full else "TV and KL compare"
     gap = " gap: TV + rejection rate - TV(p, q), 0 on the best trade-off line." if grid is full else ""
     bound = ", or if each position's own rate held through its whole block" if grid is full else ""
+    largest = "; that of max π/p can hang on a single one" if grid is full else ""
     console.print(
         f"{compared} the induced law π with the target p; baseline: strict verification of the truncated target.{gap} "
-        f"BE: tokens per target call, if acceptance were i.i.d. at the mean rate{bound}."
+        f"BE: tokens per target call, if acceptance were i.i.d. at the mean rate{bound}. All are means over positions{largest}."
     )
 
 
