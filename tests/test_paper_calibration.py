@@ -1,5 +1,8 @@
 """Block efficiency from few numbers: the chain by a second route and by Monte Carlo, the fits, and how far they reach."""
 
+import os
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -228,6 +231,17 @@ def test_the_model_knows_one_accuracy_of_a_benchmark(monkeypatch):
         own = true | {setting: (*true[setting][:2], true[setting][2] - 5)}
         monkeypatch.setattr(calibration, "reported", lambda benchmark, own=own: own)
         assert (calibration.lasting("MATH", 20.0) != lasts) == moves
+
+
+def test_what_another_probe_would_have_given_is_stated():
+    """The table of the docstring, row by row; in CI all of it, elsewhere the row that is used, since each takes seconds."""
+    stated = re.findall(r"^(0\.\d)  +([\d. ]+)$", calibration.__doc__, re.MULTILINE)
+    assert [float(probe) for probe, _ in stated] == [0.2, 0.4, 0.6, 0.8]
+    for probe, numbers in stated if os.environ.get("CI") else stated[:1]:
+        found = calibration.by_probe([float(probe)])["mean_absolute_error"]
+        assert [float(number) for number in numbers.split()] == pytest.approx(found.tolist(), abs=0.006)
+    used = calibration.by_probe([calibration.PROBE]).set_index("benchmark")["mean_absolute_error"].to_dict()
+    assert used == pytest.approx(mean_error("off-track", "cos_draft_weight"))
 
 
 def test_there_are_fewer_parameters_than_numbers():
