@@ -115,6 +115,6 @@ def headline(table: "pd.DataFrame") -> str:
         f"On {', '.join(tables.BENCHMARKS)} the mean absolute error on CoS is {line('one number', cos)} tokens per call from "
         f"one number, and {line(SHOWN, cos)} with the off-track state, whose constants see no CoS block efficiency of the "
         f"benchmark's own ({line(calibration.MODELS[-1], cos)} if they do) but whose form was chosen with all rows in view. "
-        f"Never fitted either: {unseen}. The rank correlation over all 29 rows of a benchmark is {ranked}, in brackets that of the "
-        f"paper's rows with a second run of themselves."
+        f"Never fitted either: {unseen}. The rank correlation over all 29 rows of a benchmark is {ranked}, in brackets that "
+        f"of the paper's rows with a second run of themselves."
     )
