@@ -1,7 +1,7 @@
-"""Block verifiers: token-wise, block verification, hierarchical, greedy; trees; and the statistics of accept counts."""
+"""Block verifiers: token-wise, block verification, hierarchical, greedy; and trees."""
 
 from theory import shortnames, verifiers
-from theory.blocks import statistics, tree
+from theory.blocks import tree
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome
 from theory.blocks.greedy import GreedyBlock
 from theory.blocks.joint import BlockVerification, HierarchicalVerification
@@ -18,7 +18,6 @@ __all__ = [
     "Outcome",
     "Tokenwise",
     "parse",
-    "statistics",
     "tree",
 ]
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from theory import parameters, probs
 from theory.blocks import BlockVerifier
-from theory.blocks.statistics import Counts
 from theory.blocks.tokenwise import groups
+from theory.counts import Counts
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
 from theory.monte_carlo.estimate import Estimate, binomial, progress
