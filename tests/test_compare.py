@@ -144,7 +144,7 @@ def test_fractions_and_single_rows_are_taken():
         (([theory.Strict()], P[:0], Q[:0]), "p has 0 rows"),
         (([], P, Q), "verifiers is empty"),
         (([theory.Strict()], P[None], Q[None]), r"p has shape \(1, 200, 30\)"),
-        ((["strict"], P, Q), "'strict' is not a TokenVerifier"),
+        (([3], P, Q), r"verifiers\[0\] = 3: must be a TokenVerifier, such as Lenience\(0.4\), or the name of one"),
         (([theory.Strict()], P, Q, 0), "gamma = 0"),
         (([theory.Strict()], P, Q, 10, 1.0), r"confidence = 1\.0"),
         (([theory.Strict()], P, Q, 10, 0.9, 0), "resamples = 0"),
