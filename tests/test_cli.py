@@ -17,7 +17,8 @@ import pytest
 
 import theory
 from tests.test_traces import make, poke, rewrite, saved
-from theory import cli, compare_blocks, synthetic, traces
+from theory import compare_blocks, synthetic, traces
+from theory.cli import program as cli
 
 
 def run(capsys, *arguments):

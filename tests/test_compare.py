@@ -12,7 +12,8 @@ import scipy.stats
 
 import theory
 from tests import cases
-from theory import cli, exact
+from theory import exact
+from theory.cli import program as cli
 
 comparison = importlib.import_module("theory.compare")  # the name theory.compare is the function
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import theory
 from tests import cases
 from tests.test_cli import run
-from theory import cli, exact, failure, plotting, testing, traces
+from theory import exact, failure, plotting, testing, traces
+from theory.cli import program as cli
 from theory.failure.explain import _decoded
 from theory.truncation import MinP, TopK
 from theory.verifiers import RULES

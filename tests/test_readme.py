@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import theory
-from theory import cli
+from theory.cli import program as cli
 from theory.verifiers import FALLBACKS, RULES
 
 ROOT = Path(__file__).parents[1]

@@ -1,4 +1,4 @@
-"""The command line: arguments in, tables and files out."""
+"""The program `theory`, its commands and its errors."""
 
 import dataclasses
 import itertools
