@@ -69,8 +69,8 @@ class Tokenwise(BlockVerifier):
         reached, branches = rows[0].sum() ** 0, []
         for position, token in enumerate(tokens):
             p, q = rows[position], drafts[position]
-            accepted = self.verifier.acceptance(p, q)[token]
-            replacement = self.verifier.residual_given(p, q, token)
+            accepted = self.verifier.checked_acceptance(p, q)[token]
+            replacement = self.verifier.checked_residual_given(p, q, token)
             branches.append(Outcome(reached * (1 - accepted), position, replacement))
             reached = reached * accepted
         last = rows[-1] if self.bonus == "target" else self.verifier.induced(rows[-1], drafts[-1])
@@ -87,7 +87,7 @@ class Tokenwise(BlockVerifier):
             accepted = np.empty(alive.size, dtype=bool)
             for context, here in groups(at[alive, position]):
                 drafted = paths[alive[here], position]
-                accepted[here], token[alive[here]] = self.verifier.procedure(
+                accepted[here], token[alive[here]] = self.verifier.checked_procedure(
                     probs.check_rows(p[context]), probs.check_rows(q[context], "q"), drafted, rng
                 )
             alive = alive[accepted]
@@ -98,7 +98,7 @@ class Tokenwise(BlockVerifier):
                 token[alive[here]] = probs.InverseCDF(p[context]).draw(rng, size)
             else:
                 drafted = probs.InverseCDF(q[context]).draw(rng, size)
-                token[alive[here]] = self.verifier.procedure(
+                token[alive[here]] = self.verifier.checked_procedure(
                     probs.check_rows(p[context]), probs.check_rows(q[context], "q"), drafted, rng
                 ).token
         return BlockVerified(kept.reshape(draft.tokens.shape[:-1]), token.reshape(draft.tokens.shape[:-1]))

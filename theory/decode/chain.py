@@ -117,8 +117,7 @@ def hidden_chain(block: Tokenwise, pair: Pair, gamma: int, context: Context = ()
     accepted, ended = [], []
     for current in found.contexts:
         p, q = pair.rows(current)
-        kept = q * block.verifier.acceptance(p, q)
-        replaced = block.verifier.law(p, q).rejection_rate * block.verifier.residual(p, q)
+        kept, _, replaced = block.verifier.parts(p, q)
         bonus = p if block.bonus == "target" else block.verifier.induced(p, q)
         accepted.append(np.stack([kept] * gamma + [0 * kept]))
         ended.append(np.stack([replaced] * gamma + [bonus]))

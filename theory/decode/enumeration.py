@@ -48,7 +48,7 @@ def branches(
 ) -> Iterator[tuple[Any, tuple[int, ...], Outcome]]:
     """Walk what one block may do: probability, drafted tokens, outcome."""
     for probability, draft in paths(pair, gamma, context):
-        for outcome in block.outcomes(draft):
+        for outcome in block.checked_outcomes(draft):
             yield probability * outcome.probability, tuple(draft.tokens.tolist()), outcome
 
 

@@ -213,12 +213,12 @@ def decode(
 
 
 def _lengths(block: BlockVerifier, pair: Pair, gamma: int, context: Context, n: int, rng: np.random.Generator) -> Array:
-    verified = block.verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
+    verified = block.checked_verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
     return np.bincount(verified.kept, minlength=gamma + 1)
 
 
 def _emissions(block: BlockVerifier, pair: Pair, gamma: int, context: Context, n: int, rng: np.random.Generator) -> Array:
-    verified = block.verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
+    verified = block.checked_verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
     return np.bincount(verified.kept + (verified.token >= 0), minlength=gamma + 2)
 
 
@@ -252,7 +252,7 @@ def _write(
     calls, open_ = [], np.arange(n)
     while open_.size:
         draft = walk.draft(state[open_], gamma, rng)
-        verified = block.verify(draft, rng)
+        verified = block.checked_verify(draft, rng)
         before = written[open_].copy()
         for position in range(gamma + 1):
             # At its own length a block emits the token drawn after it, before that the drafted one.
