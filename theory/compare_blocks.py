@@ -171,7 +171,7 @@ def _law(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
         try:
             pmf = iid.length_pmf(rule, flat_p, flat_q, gamma)
             return _Law(pmf[::-1].cumsum()[::-1].astype(float), 1, "merged weights", 0.0)
-        except ValueError:  # too many distinct weights
+        except iid.TooManyWeightsError:  # too many distinct weights
             low, high = iid.survival_bounds(flat_p, flat_q, gamma, CELLS)
             return _Law((low + high) / 2, 1, "bounds", float((high - low).max()))
     return _by_any_route(rule, p, q, gamma)

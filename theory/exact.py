@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from theory import divergences, probs, sources
-from theory.decode.enumeration import accepted_length, block_efficiency, induced_sequence, length_pmf, target_sequence
+from theory.decode.enumeration import induced_sequence, target_sequence
 from theory.decode.iid import accepted_length_bounds
 from theory.decode.iid import length_pmf as iid_length_pmf
+from theory.decode.lengths import accepted_length, block_efficiency, length_pmf
 from theory.decode.markov import LongRun, long_run
 from theory.probs import Array, RowsLike
 from theory.sources import Brought
