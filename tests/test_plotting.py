@@ -126,7 +126,7 @@ class Mine(theory.TokenVerifier):
 def test_an_unknown_family_has_the_colour_of_users(axes):
     plotting.plot_tradeoff(theory.compare([Mine(), theory.Strict()], P, Q), ax=axes)
     mine, strict = axes.get_lines()
-    assert (mine.get_label(), mine.get_color()) == ("Mine(share=0.5, other=1)", plotting.COLOURS["user"])
+    assert (mine.get_label(), mine.get_color()) == ("Mine", plotting.COLOURS["user"])
     assert strict.get_color() == plotting.COLOURS["strict"]
 
 

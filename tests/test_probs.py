@@ -23,7 +23,6 @@ from theory import probs, testing
         (0.5, r"p has shape \(\)"),
         (np.zeros((3, 0)), r"p has shape \(3, 0\)"),
         (["a", "b"], "p has dtype <U1"),
-        (np.array([0.5, 0.5], dtype=np.float16), "p has dtype float16"),
         (np.ma.array([0.5, 0.5, 0.5], mask=[0, 0, 1]), "p is a masked array"),
         ([True, False], "p has dtype bool"),
         ([0.5 + 0j, 0.5], "p has dtype complex128"),

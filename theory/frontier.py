@@ -58,9 +58,9 @@ import numpy as np
 
 from theory import clipping, divergences, probs
 from theory.clipping import DIVERGENCES
-from theory.compare import RowSource, row_source
 from theory.probs import Array, RowsLike
-from theory.verifiers import Optimal, TokenVerifier, parse
+from theory.sources import RowSource, row_source
+from theory.verifiers import Optimal, TokenVerifier, resolve, resolve_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,7 +178,7 @@ def _arithmetic(p: RowsLike, q: RowsLike, divergence: str) -> tuple[Array, Array
 
 
 def shortfall(
-    verifiers: TokenVerifier | Iterable[TokenVerifier],
+    verifiers: TokenVerifier | str | Iterable[TokenVerifier | str],
     p: RowsLike | RowSource,
     q: RowsLike | RowSource,
     divergence: str = "kl_divergence",
@@ -187,8 +187,8 @@ def shortfall(
 
     Parameters
     ----------
-    verifiers : TokenVerifier or iterable of TokenVerifier
-        The rules, one row of the table each, in this order.
+    verifiers : TokenVerifier or str, or iterable of them
+        The rules or their names, one row of the table each, in this order.
     p, q : array_like or rows of a Trace, shape (positions, V) or (V,)
         Rows of the target and of the draft.
     divergence : str
@@ -248,20 +248,20 @@ def shortfall(
     """
     import pandas as pd
 
-    rules = [verifiers] if isinstance(verifiers, TokenVerifier) else list(verifiers)
+    rules = resolve_all(verifiers)
     clipping.check_budget(1, divergence)
     target, draft = row_source(p, "p"), row_source(q, "q")
     if len(target) != len(draft):
         raise ValueError(f"p has {len(target)} rows and q has {len(draft)}: they must have the same")
-    if not rules or not len(target):
-        raise ValueError("there is nothing to compare: no verifiers, or no rows")
+    if not len(target):
+        raise ValueError("p has 0 rows: there is nothing to compare")
     known = DIVERGENCES[divergence]
     sums, largest = np.zeros((len(rules), 3)), np.full(len(rules), -np.inf)
     for part in probs.chunks(len(target), int(target[0:1].shape[-1])):
         rows = probs.check_pair(target[part], draft[part], part.start)
         pair = clipping.SortedPair(*_arithmetic(*rows, divergence))
         for place, rule in enumerate(rules):
-            law = rule.law(*rows)
+            law = rule.checked_law(*rows, part.start)
             distance = np.maximum(known.measure(probs.trust(law.induced), rows[0]), known.least)
             limit = probs.total(rows[1]) - clipping.best_clip(pair, distance, divergence).rejection_rate
             columns = np.stack([np.asarray(column, dtype=np.float64) for column in (distance, law.acceptance_rate, limit)])
@@ -295,7 +295,7 @@ class Line(NamedTuple):
     """Whether R r <= (p - q)+ at every token, r averaged over the rejected tokens."""
 
 
-def line(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Line:
+def line(verifier: TokenVerifier | str, p: RowsLike, q: RowsLike) -> Line:
     """Say where a rule stands relative to the line TV(π, p) + R = TV(p, q), and why.
 
     The gap is 0 **iff** the rule accepts enough and replaces within, which on Fractions is tested with ``==`` in the tests: with
@@ -304,8 +304,8 @@ def line(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Line:
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name.
     p, q : array_like, shape (..., V)
         Rows of the target and of the draft; they broadcast.
 
@@ -316,16 +316,17 @@ def line(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Line:
 
     Examples
     --------
-    >>> line(parse("lenience:0.5"), [0.5, 0.5], [0.2, 0.8])
+    >>> line("lenience:0.5", [0.5, 0.5], [0.2, 0.8])
     Line(gap=np.float64(0.0), accepts_enough=np.True_, replaces_within=np.True_)
     """
     p, q = probs.check_pair(p, q)
-    acceptance, residual, law = verifier.acceptance(p, q), verifier.residual(p, q), verifier.law(p, q)
+    rule = resolve(verifier)
+    accepted, _, replaced = rule.parts(p, q)
+    law = rule.checked_law(p, q)
     room = 0 if probs.is_exact(p, q) else 64 * float(np.finfo(np.result_type(p, q)).eps)
-    rejected = np.asarray(law.rejection_rate)[..., None]
     gap = divergences.total_variation(probs.trust(law.induced), p) + law.rejection_rate - divergences.total_variation(p, q)
-    enough = np.asarray(q * acceptance >= np.minimum(p, q) - room, dtype=bool)
-    within = np.asarray(rejected * residual <= probs.excess(p, q) + room, dtype=bool)
+    enough = np.asarray(accepted >= np.minimum(p, q) - room, dtype=bool)
+    within = np.asarray(replaced <= probs.excess(p, q) + room, dtype=bool)
     return Line(gap, enough.all(axis=-1), within.all(axis=-1))
 
 
@@ -362,14 +363,16 @@ EXAMPLES = (
 
 
 def on_the_line(
-    verifiers: TokenVerifier | Iterable[TokenVerifier] | None = None, p: RowsLike | None = None, q: RowsLike | None = None
+    verifiers: TokenVerifier | str | Iterable[TokenVerifier | str] | None = None,
+    p: RowsLike | None = None,
+    q: RowsLike | None = None,
 ) -> "pd.DataFrame":
     """Say which verifiers lie on the line TV(π, p) + R = TV(p, q), the frontier of total variation, and what keeps others off it.
 
     Parameters
     ----------
-    verifiers : TokenVerifier or iterable of TokenVerifier, optional
-        The rules; one of each rule of the package, `EXAMPLES`, where they are not given.
+    verifiers : TokenVerifier or str, or iterable of them, optional
+        The rules or their names; one of each rule of the package, `EXAMPLES`, where they are not given.
     p, q : array_like, shape (..., V), optional
         Pairs to look at; all 225 pairs of rows of three tokens in quarters where they are not given.
 
@@ -391,7 +394,7 @@ def on_the_line(
 
     Examples
     --------
-    >>> table = on_the_line([parse(name) for name in ("lenience:0.4", "contrastive-cos:0.5", "exact-match")])
+    >>> table = on_the_line(["lenience:0.4", "contrastive-cos:0.5", "exact-match"])
     >>> table[["verifier", "on_the_line", "accepts_enough", "replaces_within"]]
                   verifier  on_the_line  accepts_enough  replaces_within
     0         lenience:0.4         True            True             True
@@ -405,9 +408,7 @@ def on_the_line(
     if p is None or q is None:
         rows = np.array([weights for weights in itertools.product(range(5), repeat=3) if sum(weights) == 4]) / 4
         p, q = np.repeat(rows, len(rows), axis=0), np.tile(rows, (len(rows), 1))
-    if verifiers is None:
-        verifiers = map(parse, EXAMPLES)
-    rules = [verifiers] if isinstance(verifiers, TokenVerifier) else list(verifiers)
+    rules = resolve_all(EXAMPLES if verifiers is None else verifiers)
     target, draft = probs.check_pair(p, q)
     room = 0 if probs.is_exact(target, draft) else 64 * float(np.finfo(np.result_type(target, draft)).eps)
     table = []

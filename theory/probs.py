@@ -3,6 +3,8 @@
 A *row* is a categorical distribution: a vector over the vocabulary that sums to 1. Rows are arrays of shape
 ``(..., V)``, the last axis the vocabulary. They hold ``float64``, ``float32`` (kept as it is; sums over the
 vocabulary accumulate in ``float64``), or `fractions.Fraction` (dtype ``object``), on which the same code is exact.
+``float16`` and ``bfloat16`` become ``float32``, whose sums may be as far from 1 as their own rounding takes them.
+Logits have a door of their own, `from_logits`; nothing is ever guessed to be logits.
 
 The conventions
 ---------------
@@ -28,8 +30,9 @@ Array = npt.NDArray[Any]
 RowsLike = npt.ArrayLike | Sequence[Any]
 """What becomes rows: arrays, and lists of numbers or Fractions."""
 
-TOLERANCE = {"float64": 1e-8, "float32": 1e-4, "object": 0.0}
-"""How far the sum of a row may be from 1. A float32 softmax over 128 000 tokens is off by 1.6e-5."""
+TOLERANCE = {"float64": 1e-8, "float32": 1e-4, "float16": 2e-3, "bfloat16": 8e-3, "object": 0.0}
+"""How far the sum of a row may be from 1. A float32 softmax over 128 000 tokens is off by 1.6e-5; rounding each entry to
+``float16`` moves a sum by at most 2^-11 of it and what falls below 2^-25, to ``bfloat16`` by at most 2^-8."""
 
 CHUNK = 3 << 17
 """Entries worked on at a time (one row at least): temporaries of this size stay in the cache, and calls are few."""
@@ -39,6 +42,7 @@ _MOST_CELL_BITS = 19  # 2 MiB of table
 _ARENA = 30 << 20  # below 32 MiB, above which glibc leaves its thresholds alone
 _checked: WeakValueDictionary[int, Array] = WeakValueDictionary()
 _known: dict[int, dict[Any, Any]] = {}
+_halves: dict[int, str] = {}
 
 
 # --- checking -------------------------------------------------------------------------------------------------------
@@ -50,7 +54,8 @@ def check_rows(rows: RowsLike, name: str = "p", start: int = 0) -> Array:
     Parameters
     ----------
     rows : array_like, shape (..., V)
-        Probabilities. Other float and integer types become ``float64``; objects become `Fraction`.
+        Probabilities. ``float16`` and ``bfloat16`` become ``float32``, other float and integer types ``float64``; objects become
+        `Fraction`.
     name : str
         What error messages call it.
     start : int
@@ -175,9 +180,11 @@ def _as_rows(rows: RowsLike, name: str) -> Array:
         raise ValueError(f"{name}: the rows do not have one length") from None
     if array.dtype == object:
         array = _as_fractions(array, name)
+    elif is_half(array):
+        array = _widened(array)
     elif array.dtype not in (np.float64, np.float32):
-        if array.dtype.kind not in "iuf" or array.dtype == np.float16:
-            allowed = "rows hold float64, float32, integers or Fractions"
+        if array.dtype.kind not in "iuf":
+            allowed = "rows hold float64, float32, float16, bfloat16, integers or Fractions"
             raise ValueError(f"{name} has dtype {array.dtype}: {allowed}; convert, and theory.normalise on purpose")
         array = array.astype(np.float32 if array.dtype.kind == "f" and array.dtype.itemsize == 4 else np.float64)
     if array.ndim == 0 or array.shape[-1] == 0:
@@ -185,11 +192,46 @@ def _as_rows(rows: RowsLike, name: str) -> Array:
     return array
 
 
+def is_half(array: Array) -> bool:
+    """Whether numbers are of 16 bits: ``float16``, or the ``bfloat16`` that other libraries add to numpy."""
+    return array.dtype.name in ("float16", "bfloat16")
+
+
+def _widened(array: Array) -> Array:
+    """Give 16-bit rows as float32 rows of which it is known, while they live, that they were rounded to 16 bits."""
+    wide = array.astype(np.float32)
+    wide.flags.writeable = False
+    _halves[id(wide)] = array.dtype.name
+    weakref.finalize(wide, _halves.pop, id(wide), None)
+    return wide
+
+
+def _origin(array: Array) -> str:
+    """Give the type in which rows were rounded: their own, or that of the 16-bit rows of which they are a view."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray) and _halves:
+        if id(owner) in _halves:
+            return _halves[id(owner)]
+        owner = owner.base
+    return str(array.dtype)
+
+
+def tolerance(array: Array) -> float:
+    """Give how far the sums of these rows may be from 1; 0 for whole numbers and Fractions.
+
+    Examples
+    --------
+    >>> tolerance(np.array([0.5, 0.5]))
+    1e-08
+    """
+    return TOLERANCE.get(_origin(array), 0.0)
+
+
 def _as_fractions(array: Array, name: str) -> Array:
     exact = np.empty_like(array)
     for where, value in np.ndenumerate(array):
         if isinstance(value, bool) or not isinstance(value, Rational):
-            raise ValueError(f"{_place(name, where)} = {value!r}: a row of objects holds Fractions or integers only")
+            raise ValueError(f"{place(name, where)} = {value!r}: a row of objects holds Fractions or integers only")
         exact[where] = Fraction(value)
     return exact
 
@@ -198,24 +240,32 @@ def _check_entries(array: Array, name: str, start: int = 0) -> Any:
     least = array.min()
     if not least >= 0:  # NaN fails this too
         where = tuple(int(i) for i in np.argwhere(~(array >= 0))[0])
-        raise ValueError(f"{_place(name, where, start)} = {array[where]}: a number of at least 0 must stand here")
+        raise ValueError(f"{place(name, where, start)} = {array[where]}: a number of at least 0 must stand here")
     return least
 
 
 def _check_sums(array: Array, name: str, start: int) -> None:
-    tolerance = TOLERANCE[str(array.dtype)]
+    kind = _origin(array)
+    allowed_error = TOLERANCE[kind]
     sums = np.asarray(total(array))
-    bad = np.asarray(np.abs(sums - 1) > tolerance, dtype=bool)
+    bad = np.asarray(np.abs(sums - 1) > allowed_error, dtype=bool)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
-        kind = "Fraction" if array.dtype == object else str(array.dtype)
-        allowed = "must sum to 1" if tolerance == 0 else f"must sum to 1 within {tolerance:g}"
+        kind = "Fraction" if array.dtype == object else kind
+        allowed = "must sum to 1" if allowed_error == 0 else f"must sum to 1 within {allowed_error:g}"
         raise ValueError(
-            f"{_place(name, where, start)} sums to {sums[where]}: a {kind} row {allowed}; theory.normalise rescales on purpose"
+            f"{place(name, where, start)} sums to {sums[where]}: a {kind} row {allowed}; theory.normalise rescales on purpose"
         )
 
 
-def _place(name: str, where: tuple[int, ...], start: int = 0) -> str:
+def place(name: str, where: tuple[int, ...], start: int = 0) -> str:
+    """Give the name of an entry, or of a row, for an error message.
+
+    Examples
+    --------
+    >>> place("q", (0, 2), start=100)
+    'q[100, 2]'
+    """
     where = (where[0] + start, *where[1:]) if where else where
     return f"{name}[{', '.join(map(str, where))}]" if where else name
 
@@ -282,7 +332,7 @@ def normalise(weights: RowsLike) -> Array:
     >>> normalise([Fraction(1), Fraction(2)])
     array([Fraction(1, 3), Fraction(2, 3)], dtype=object)
     """
-    half = isinstance(weights, np.ndarray) and weights.dtype == np.float16
+    half = isinstance(weights, np.ndarray) and is_half(weights)
     array = _as_rows(weights.astype(np.float64) if half else weights, "weights")  # type: ignore[union-attr]
     if array.size == 0:
         return array
@@ -291,8 +341,66 @@ def normalise(weights: RowsLike) -> Array:
     bad = ~((sums > 0) & (sums < np.inf))
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0][:-1])
-        raise ValueError(f"{_place('weights', where)} sums to {sums[(*where, 0)]}: a row needs a positive, finite sum")
+        raise ValueError(f"{place('weights', where)} sums to {sums[(*where, 0)]}: a row needs a positive, finite sum")
     return array / in_dtype(sums, array)
+
+
+def from_logits(logits: npt.ArrayLike, temperature: float = 1.0) -> Array:
+    """Give the rows of probabilities that logits stand for: exp(z(x)/T) / Σ exp(z/T), computed in float64.
+
+    Parameters
+    ----------
+    logits : array_like, shape (..., V)
+        Real numbers of any float type (16 bits too) or whole numbers, in nats, known up to a constant a row; -inf is a token
+        that cannot be drawn. Torch tensors go in as ``tensor.float().numpy()``.
+    temperature : float
+        T, in [0, inf). At 0 all mass is on the largest logit, the first of equals.
+
+    Returns
+    -------
+    ndarray, shape (..., V)
+        Rows in float64; in float32 for logits of 32 bits or fewer. Logarithms of probabilities at T = 1 come back as they were.
+
+    Raises
+    ------
+    ValueError
+        For logits that are NaN or +inf, a row without a finite one, or a temperature out of range; Fractions are refused, since
+        the exponential is irrational.
+
+    Examples
+    --------
+    >>> from_logits([0.0, np.log(3.0)]).round(12).tolist()
+    [0.25, 0.75]
+    >>> from_logits([[0.0, 1.0], [2.0, 2.0]], temperature=0).tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    parameters.check("temperature", temperature, "[0, inf)")
+    try:
+        given = np.asarray(logits)
+    except (ValueError, TypeError):
+        raise ValueError("logits: must be an array of real numbers, shape (..., V), rows of one length") from None
+    if given.ndim == 0 or given.shape[-1] == 0:
+        raise ValueError(f"logits has shape {given.shape}: the last axis is the vocabulary, of at least one token")
+    if given.dtype.kind not in "iuf" and not is_half(given):
+        raise ValueError(f"logits has dtype {given.dtype}: must be real numbers; Fractions have no exact exponential")
+    narrow = given.dtype.itemsize <= 4 and given.dtype.kind not in "iu"
+    values = given.astype(np.float64)
+    bad = np.isnan(values) | (values == np.inf)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(f"{place('logits', where)} = {values[where]}: must be a real number, or -inf")
+    peak = values.max(axis=-1, keepdims=True, initial=-np.inf)
+    empty = ~np.isfinite(peak[..., 0])
+    if empty.any():
+        where = tuple(int(i) for i in np.argwhere(empty)[0])
+        raise ValueError(f"{place('logits', where)} has no finite logit: a row needs a token that can be drawn")
+    if temperature == 0:
+        rows = most_probable(values)
+    else:
+        with np.errstate(over="ignore"):  # far below the peak, at a small temperature: -inf
+            weights = np.exp((values - peak) / float(temperature))
+        rows = weights / total(weights, keepdims=True)
+    return rows.astype(np.float32) if narrow else rows
 
 
 def share_out(mass: Array, otherwise: Array | Callable[[], Array], amount: Any = 1) -> Array:

@@ -46,15 +46,36 @@ def build(
     name, colon, rest = text.strip().partition(":")
     if name not in table:
         raise ValueError(f"no {kind} is called {name!r}; there are: {', '.join(sorted(table))}")
-    make = table[name]
+    return call(text, table[name], name, colon + rest, convert, separator)
+
+
+def call(
+    text: str, make: Callable[..., Any], name: str, behind: str, convert: Converters | None = None, separator: str = ","
+) -> Any:
+    """Call what a name stands for with the arguments ``behind`` it, which begin with their colon; ``text`` is for messages.
+
+    Raises
+    ------
+    ValueError
+        For an argument that is empty or not taken (the message lists those that are), or a value that is refused.
+
+    Examples
+    --------
+    >>> call("complex:1", complex, "complex", ":1")
+    (1+0j)
+    """
     known = [p.name for p in inspect.signature(make).parameters.values()]
-    arguments = _arguments(text, rest.split(separator) if colon else [], known)
+    arguments: dict[str, Any] = dict(_arguments(text, behind[1:].split(separator) if behind else [], known))
     for key, value in arguments.items():
         arguments[key] = (convert or {}).get(key, _value)(value)
     try:
+        inspect.signature(make).bind(**arguments)
+    except TypeError as error:
+        raise ValueError(f"{text!r}: {name} takes the arguments {', '.join(known) or '(none)'}; {error}") from None
+    try:
         return make(**arguments)
-    except TypeError:
-        raise ValueError(f"{text!r}: {name} takes the arguments {', '.join(known) or '(none)'}") from None
+    except TypeError as error:  # of a rule of somebody's own, which compares a number with a word
+        raise ValueError(f"{text!r}: {name} refuses its arguments: {error}") from error
 
 
 def build_nested(text: str, table: Mapping[str, Callable[..., Any]], kind: str) -> Any:

@@ -366,7 +366,7 @@ def parse(text: str) -> tuple[Array, Array]:
     (array([0.75, 0.25]), array([0.5, 0.5]))
     >>> parse("dirichlet:50")
     Traceback (most recent call last):
-    ValueError: 'dirichlet:50': dirichlet takes the arguments size, total_variation, concentration, count, seed
+    ValueError: 'dirichlet:50': dirichlet takes the arguments size, total_variation, concentration, count, seed; missing ...
     """
     p, q = shortnames.build(text, {name: _Seeded(make) for name, make in FAMILIES.items()}, "synthetic family")
     return p, q

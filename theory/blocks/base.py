@@ -1,13 +1,17 @@
 """The contract of block verification: given one drafted path, how many tokens are kept, and what is drawn next."""
 
 import abc
+import dataclasses
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from numbers import Rational, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from theory import probs, shortnames
+from theory import loading, probs, shortnames
 from theory.probs import Array, RowsLike
+from theory.verifiers import checks
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +124,34 @@ class BlockVerifier(abc.ABC):
     def outcomes(self, draft: Draft) -> tuple[Outcome, ...]:
         """Give the law of what happens to one drafted path; the probabilities sum to 1."""
 
+    # --- what a rule says, looked at before it is believed; everything that needs a block's law or verdict asks here ---
+
+    def checked_outcomes(self, draft: Draft) -> tuple[Outcome, ...]:
+        """Give `outcomes`, after a look at them.
+
+        Raises
+        ------
+        RuleError
+            A ValueError, where there is no branch, a probability is outside [0, 1] or they do not sum to 1, a branch keeps more
+            than was drafted, or a law of what is drawn next is none.
+        """
+        said = self.outcomes(draft)
+        return said if checks.is_believed(self) else tuple(_look_at_outcomes(self, said, draft))
+
+    def checked_verify(self, draft: Draft, rng: np.random.Generator) -> BlockVerified:
+        """Give what `verify` did, after a look at it.
+
+        Raises
+        ------
+        RuleError
+            A ValueError, where ``kept`` or ``token`` do not have one whole number a path, more is kept than was drafted, or a
+            token is not of the vocabulary.
+        """
+        done = self.verify(draft, rng)
+        return done if checks.is_believed(self) else _look_at_verified(self, done, draft)
+
+    # --- what a rule may write ------------------------------------------------------------------------------------------
+
     def verify(self, draft: Draft, rng: np.random.Generator) -> BlockVerified:
         """Verify drafted paths coin by coin.
 
@@ -142,7 +174,7 @@ class BlockVerifier(abc.ABC):
         rows = draft.at.reshape(-1, draft.gamma + 1)
         kept, token = np.empty(len(paths), dtype=np.intp), np.empty(len(paths), dtype=np.intp)
         for i, (tokens, at) in enumerate(zip(paths, rows, strict=True)):
-            branches = self.outcomes(
+            branches = self.checked_outcomes(
                 Draft(np.asarray(draft.p)[at], np.asarray(draft.q)[at[at < len(np.asarray(draft.q))]], tokens)
             )
             weights = np.array([float(branch.probability) for branch in branches])
@@ -157,7 +189,58 @@ class BlockVerifier(abc.ABC):
         return False
 
     def __str__(self) -> str:
-        return shortnames.write(self, self.name) if self.name else repr(self)
+        name = self.name or loading.spelled(type(self))
+        if dataclasses.is_dataclass(self):
+            return shortnames.write(self, name)
+        return name if type(self).__repr__ is object.__repr__ else repr(self)
+
+
+def _look_at_outcomes(rule: BlockVerifier, said: Any, draft: Draft) -> Iterator[Outcome]:
+    rows, size = np.asarray(draft.p), draft.size
+    exact, tolerance = probs.is_exact(rows), probs.tolerance(rows)
+    sum_: Any = 0
+    if not isinstance(said, Sequence) or not said:
+        raise checks.RuleError(rule, "outcomes", (), f"= {said!r}: must be a tuple of Outcome, of one branch at least")
+    for place, branch in enumerate(said):
+        if not isinstance(branch, tuple) or len(branch) != 3:
+            raise checks.RuleError(rule, "outcomes", (place,), f"= {branch!r}: must be an Outcome(probability, kept, next_probs)")
+        probability, kept, law = branch
+        what = f"outcomes[{place}]"
+        if not isinstance(probability, Rational if exact else Real) or not 0 <= float(probability) <= 1 + tolerance:
+            kind = " and a Fraction or whole number, as the rows are" if exact else ""
+            raise checks.RuleError(rule, f"{what}.probability", (), f"= {probability!r}: must be in [0, 1]{kind}")
+        _look_at_kept(rule, f"{what}.kept", (), kept, draft)
+        if law is not None:
+            if np.shape(law) != (size,):
+                raise checks.RuleError(rule, f"{what}.next_probs", (), f"has shape {np.shape(law)}: must be a row, ({size},)")
+            law = checks.residual(rule, law, rows[0], rows[0], f"{what}.next_probs")
+        sum_ = sum_ + probability
+        yield Outcome(probability, int(kept), law)
+    if not abs(sum_ - 1) <= tolerance:
+        path = draft.tokens.tolist()
+        raise checks.RuleError(rule, "outcomes", (), f"of {path} have probabilities that sum to {sum_}: must sum to 1")
+
+
+def _look_at_kept(rule: BlockVerifier, what: str, where: tuple[int, ...], kept: Any, draft: Draft) -> None:
+    if isinstance(kept, bool) or not isinstance(kept, int | np.integer) or not 0 <= kept <= draft.gamma:
+        raise checks.RuleError(rule, what, where, f"= {kept!r}: must be in 0..{draft.gamma}, the tokens drafted")
+
+
+def _look_at_verified(rule: BlockVerifier, done: Any, draft: Draft) -> BlockVerified:
+    if not isinstance(done, tuple) or len(done) != 2:
+        raise checks.RuleError(rule, "verify", (), f"gave {done!r}: must be a BlockVerified(kept, token)")
+    kept, token = (np.asarray(values) for values in done)
+    for what, values, low, high in (("kept", kept, 0, draft.gamma), ("token", token, -1, draft.size - 1)):
+        if values.shape != draft.tokens.shape[:-1] or values.dtype.kind not in "iu":
+            paths = draft.tokens.shape[:-1]
+            raise checks.RuleError(
+                rule, what, (), f"has shape {values.shape} and dtype {values.dtype}: must be whole numbers, {paths}"
+            )
+        bad = (values < low) | (values > high)
+        if bad.any():
+            where = tuple(int(i) for i in np.argwhere(bad)[0])
+            raise checks.RuleError(rule, what, where, f"= {values[where]}: must be in {low}..{high}")
+    return BlockVerified(kept, token)
 
 
 def possible(outcomes: list[Outcome]) -> tuple[Outcome, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from theory import probs
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome, possible
-from theory.verifiers import TokenVerifier
+from theory.verifiers import TokenVerifier, resolve
 
 BONUS = ("target", "relaxed")
 """Where the token after a fully accepted block comes from."""
@@ -20,8 +20,8 @@ class Tokenwise(BlockVerifier):
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule, or its name, of which the rule is made.
     bonus : str
         ``"target"``: the bonus comes from p, as nearly all code has it; ``"relaxed"``: one more token is drafted and
         verified, so that the bonus has the rule's own induced law (Xia et al., arXiv 2607.08690).
@@ -52,8 +52,7 @@ class Tokenwise(BlockVerifier):
     source: ClassVar[str] = "Leviathan et al. 2023, Alg. 1"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.verifier, TokenVerifier):
-            raise ValueError(f"verifier = {self.verifier!r}: must be a TokenVerifier, such as Strict()")
+        object.__setattr__(self, "verifier", resolve(self.verifier))
         if self.bonus not in BONUS:
             raise ValueError(f"bonus = {self.bonus!r}: must be one of {', '.join(BONUS)}")
 
@@ -69,8 +68,8 @@ class Tokenwise(BlockVerifier):
         reached, branches = rows[0].sum() ** 0, []
         for position, token in enumerate(tokens):
             p, q = rows[position], drafts[position]
-            accepted = self.verifier.acceptance(p, q)[token]
-            replacement = self.verifier.residual_given(p, q, token)
+            accepted = self.verifier.checked_acceptance(p, q)[token]
+            replacement = self.verifier.checked_residual_given(p, q, token)
             branches.append(Outcome(reached * (1 - accepted), position, replacement))
             reached = reached * accepted
         last = rows[-1] if self.bonus == "target" else self.verifier.induced(rows[-1], drafts[-1])
@@ -87,7 +86,7 @@ class Tokenwise(BlockVerifier):
             accepted = np.empty(alive.size, dtype=bool)
             for context, here in groups(at[alive, position]):
                 drafted = paths[alive[here], position]
-                accepted[here], token[alive[here]] = self.verifier.procedure(
+                accepted[here], token[alive[here]] = self.verifier.checked_procedure(
                     probs.check_rows(p[context]), probs.check_rows(q[context], "q"), drafted, rng
                 )
             alive = alive[accepted]
@@ -98,7 +97,7 @@ class Tokenwise(BlockVerifier):
                 token[alive[here]] = probs.InverseCDF(p[context]).draw(rng, size)
             else:
                 drafted = probs.InverseCDF(q[context]).draw(rng, size)
-                token[alive[here]] = self.verifier.procedure(
+                token[alive[here]] = self.verifier.checked_procedure(
                     probs.check_rows(p[context]), probs.check_rows(q[context], "q"), drafted, rng
                 ).token
         return BlockVerified(kept.reshape(draft.tokens.shape[:-1]), token.reshape(draft.tokens.shape[:-1]))

@@ -31,8 +31,7 @@ from theory import divergences, exact, parameters, probs
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
 from theory.traces import Trace
-from theory.verifiers import RULES, GreedyMatch, TokenVerifier, TruncationSampling
-from theory.verifiers.base import check_rule
+from theory.verifiers import GreedyMatch, TokenVerifier, TruncationSampling
 from theory.verifiers.collaborative import under
 from theory.verifiers.truncating import Gate
 
@@ -284,9 +283,7 @@ def _explain(
 ) -> Explanation:
     import pandas as pd
 
-    if type(verifier) not in RULES.values():  # somebody's own
-        check_rule(verifier, p, q)
-    law = verifier.law(p, q)
+    law = verifier.checked_law(p, q)
     induced = probs.trust(law.induced)
     whose = "argument" if ceiling is not None else "default" if verifier.ceiling is None else "rule"
     top = ceiling if ceiling is not None else verifier.ceiling if verifier.ceiling is not None else CEILING

@@ -13,7 +13,7 @@ import numpy as np
 from theory import parameters, probs
 from theory.failure.suprema import QUANTITIES, check_quantity
 from theory.probs import Array, RowsLike
-from theory.verifiers import TokenVerifier
+from theory.verifiers import TokenVerifier, resolve
 
 ZERO = 0.15
 """Below this an entry stands for the weight 0."""
@@ -37,7 +37,7 @@ class Found(NamedTuple):
 
 
 def search(
-    verifier: TokenVerifier,
+    verifier: TokenVerifier | str,
     quantity: str = "total_variation",
     vocabulary: int = 3,
     seed: int = 0,
@@ -89,7 +89,7 @@ def search(
     if fixed is not None and fixed.ndim != 1:
         raise ValueError(f"target has shape {fixed.shape}: one row is wanted, of shape (V,)")
     size = vocabulary if fixed is None else fixed.size
-    hunt = _Hunt(verifier, quantity, size, fixed)
+    hunt = _Hunt(resolve(verifier), quantity, size, fixed)
     rng = np.random.default_rng(seed)
     starts = _starts(size, fixed is None)
     room = max(population - len(starts), population // 2)

@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theory import parameters, probs
-from theory.blocks import BlockVerifier
+from theory import models, parameters, probs
+from theory.blocks import BlockVerifier, resolve
 from theory.blocks.tokenwise import groups
 from theory.counts import Counts
+from theory.decode.enumeration import AnyBlock
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
 from theory.monte_carlo.estimate import Estimate, binomial, progress
@@ -35,7 +36,7 @@ class Decoded(NamedTuple):
 
 
 def length_pmf(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -47,8 +48,8 @@ def length_pmf(
 
     Parameters
     ----------
-    block : BlockVerifier
-        The rule; its `verify` is run.
+    block : BlockVerifier, TokenVerifier or str
+        The rule or its name (see `theory.blocks.parse`); its `verify` is run.
     pair : Pair
         Target and draft model.
     gamma : int
@@ -81,7 +82,7 @@ def length_pmf(
 
 
 def accepted_length(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -103,7 +104,7 @@ def accepted_length(
 
 
 def block_efficiency(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -125,7 +126,7 @@ def block_efficiency(
 
 
 def induced_sequence(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -165,7 +166,7 @@ def induced_sequence(
 
 
 def decode(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     length: int,
@@ -213,12 +214,12 @@ def decode(
 
 
 def _lengths(block: BlockVerifier, pair: Pair, gamma: int, context: Context, n: int, rng: np.random.Generator) -> Array:
-    verified = block.verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
+    verified = block.checked_verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
     return np.bincount(verified.kept, minlength=gamma + 1)
 
 
 def _emissions(block: BlockVerifier, pair: Pair, gamma: int, context: Context, n: int, rng: np.random.Generator) -> Array:
-    verified = block.verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
+    verified = block.checked_verify(Walk(pair, context).draft(np.zeros(n, dtype=np.intp), gamma, rng), rng)
     return np.bincount(verified.kept + (verified.token >= 0), minlength=gamma + 2)
 
 
@@ -252,7 +253,7 @@ def _write(
     calls, open_ = [], np.arange(n)
     while open_.size:
         draft = walk.draft(state[open_], gamma, rng)
-        verified = block.verify(draft, rng)
+        verified = block.checked_verify(draft, rng)
         before = written[open_].copy()
         for position in range(gamma + 1):
             # At its own length a block emits the token drawn after it, before that the drafted one.
@@ -300,6 +301,8 @@ def _run(
     parameters.check_generator("rng", rng)
     parameters.check_count("gamma", arguments[2])
     parameters.check_count("workers", workers)
+    block, pair, gamma, context, *others = arguments
+    arguments = (resolve(block), pair, gamma, models.check(pair, context), *others)
     sizes = [min(PATHS, n - start) for start in range(0, n, PATHS)]
     calls = [joblib.delayed(task)(*arguments, size, own) for size, own in zip(sizes, rng.spawn(len(sizes)), strict=True)]
     with progress(hidden=n < LONG) as bar:

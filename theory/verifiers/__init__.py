@@ -1,12 +1,24 @@
 """Every verifier, one family a file: strict, collaborative, ensembles, Cactus, optimal, cascades, fuzzy, truncating, matching.
 
-``RULES`` is the one table of them: `theory.parse`, ``theory list`` and the tests that hold for all rules read it.
+`theory.verifiers.catalogue` has the table of them, and says how rules are named.
 """
 
-from theory import shortnames, truncation
 from theory.verifiers.base import Law, TokenVerifier, Verified
 from theory.verifiers.cactus import Cactus
 from theory.verifiers.cascades import ChowCascade, DiffCascade, OptCascade, TokenCascadeV1, TokenCascadeV2, TokenCascadeV3
+from theory.verifiers.catalogue import (
+    GROUP,
+    OWN,
+    RULES,
+    UnknownNameError,
+    find,
+    known_names,
+    parse,
+    registered,
+    resolve,
+    resolve_all,
+)
+from theory.verifiers.checks import RuleError, believe
 from theory.verifiers.collaborative import (
     AdaptiveInterpolation,
     ContrastiveCoS,
@@ -30,6 +42,8 @@ from theory.verifiers.truncating import (
 
 __all__ = [
     "FALLBACKS",
+    "GROUP",
+    "OWN",
     "RULES",
     "AdaptiveInterpolation",
     "Cactus",
@@ -49,6 +63,7 @@ __all__ = [
     "OptCascade",
     "Optimal",
     "OvershootCeiling",
+    "RuleError",
     "SpecCascade",
     "StaticEnsemble",
     "Strict",
@@ -60,66 +75,13 @@ __all__ = [
     "TruncationSampling",
     "TruncationVerifier",
     "TypicalAcceptance",
+    "UnknownNameError",
     "Verified",
+    "believe",
+    "find",
+    "known_names",
     "parse",
+    "registered",
+    "resolve",
+    "resolve_all",
 ]
-
-RULES: dict[str, type[TokenVerifier]] = {
-    rule.name: rule
-    for rule in (
-        Strict,
-        Lenience,
-        CoS,
-        ContrastiveCoS,
-        OvershootCeiling,
-        AdaptiveInterpolation,
-        HybridCeiling,
-        StaticEnsemble,
-        GeometricEnsemble,
-        Cactus,
-        Mentored,
-        Optimal,
-        ChowCascade,
-        DiffCascade,
-        OptCascade,
-        TokenCascadeV1,
-        TokenCascadeV2,
-        TokenCascadeV3,
-        FuzzyAcceptance,
-        SpecCascade,
-        TypicalAcceptance,
-        TruncationVerifier,
-        TruncationSampling,
-        ExactMatch,
-        EagleAcceptance,
-        ThresholdAcceptance,
-        GreedyMatch,
-    )
-}
-"""Short name to rule, in the order in which they are listed."""
-
-
-def parse(text: str) -> TokenVerifier:
-    """Make a verifier from its short name; ``str(verifier)`` gives the name back.
-
-    Parameters
-    ----------
-    text : str
-        ``name:argument,...,keyword=value``, such as ``lenience:0.4``, ``cos:1/2``, ``spec-cascade:0.5,fallback=target`` or
-        ``truncation-sampling:min-p:0.1``. Fractions stay exact.
-
-    Raises
-    ------
-    ValueError
-        For a name that does not exist (the message lists those that do), or arguments that the rule refuses.
-
-    Examples
-    --------
-    >>> parse("lenience:0.4")
-    Lenience(lenience=0.4)
-    >>> str(parse("truncation:eta:0.25,fallback=argmax"))
-    'truncation:eta:0.25,fallback=argmax'
-    """
-    rule = shortnames.build(text, RULES, "verifier", {"truncation": truncation.parse})
-    assert isinstance(rule, TokenVerifier)
-    return rule

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from theory import parameters, probs, shortnames
+from theory import loading, parameters, probs, shortnames
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
+from theory.verifiers import checks
 
 
 class Verified(NamedTuple):
@@ -103,7 +104,7 @@ class TokenVerifier(abc.ABC):
         """
         p, q = probs.check_pair(p, q)
         tokens = check_drafted(drafted, p, q)
-        return np.broadcast_to(self.residual(p, q), (*tokens.shape, p.shape[-1]))
+        return np.broadcast_to(self.checked_residual(p, q), (*tokens.shape, p.shape[-1]))
 
     def procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> Verified:
         """Run the rule coin by coin on drafts from one pair of checked rows; `verify` is the public form.
@@ -111,13 +112,13 @@ class TokenVerifier(abc.ABC):
         This default flips a coin with the rule's acceptance and replaces from its residual. The rules of this
         package override it with their published algorithm.
         """
-        accepted = rng.random(drafted.shape) < probs.as_float(self.acceptance(p, q))[drafted]
+        accepted = rng.random(drafted.shape) < probs.as_float(self.checked_acceptance(p, q))[drafted]
         if not self.residual_depends_on_draft:
-            return replace(drafted, accepted, self.residual(p, q), p, rng)
+            return replace(drafted, accepted, self.checked_residual(p, q), p, rng)
         token = drafted.copy()
         for rejected in np.unique(drafted[~accepted]):
             places = (drafted == rejected) & ~accepted
-            law = self.residual_given(p, q, rejected)
+            law = self.checked_residual_given(p, q, rejected)
             token[places] = probs.InverseCDF(law).draw(rng, int(places.sum()))
         return Verified(accepted, token)
 
@@ -148,11 +149,81 @@ class TokenVerifier(abc.ABC):
 
     def accepted(self, p: Array, q: Array) -> Array:
         """Give q(x) a(x) for checked rows, the law of the draft and its being accepted; a new array."""
-        return np.asarray(q * self.acceptance(p, q))
+        return np.asarray(q * self.checked_acceptance(p, q))
 
     def replaced(self, p: Array, q: Array, accepted: Array, rejected: Array) -> Array:
         """Give R r(x) for checked rows, what `accepted` gave, and the rejected masses R of shape (..., 1); a new array."""
-        return np.asarray(rejected * self.residual(p, q))
+        return np.asarray(rejected * self.checked_residual(p, q))
+
+    def law(self, p: RowsLike, q: RowsLike) -> Law:
+        """Give the rates and the induced law together, for the cost of the law alone."""
+        p, q = probs.check_pair(p, q)
+        accepted, rejected, induced = self.parts(p, q)
+        induced += accepted
+        return Law(probs.total(accepted), rejected[..., 0][()], induced)
+
+    # --- what a rule says, looked at before it is believed; everything that needs a rule's law asks here -------------
+
+    def checked_acceptance(self, p: RowsLike, q: RowsLike) -> Array:
+        """Give `acceptance`, after a look at it (see `theory.verifiers.checks`).
+
+        Raises
+        ------
+        RuleError
+            A ValueError, for a rule that gives no probabilities there.
+        """
+        p, q = probs.check_pair(p, q)
+        said = self.acceptance(p, q)
+        return np.asarray(said) if checks.is_believed(self) else checks.acceptance(self, said, p, q)
+
+    def checked_residual(self, p: RowsLike, q: RowsLike) -> Array:
+        """Give `residual`, after a look at it: rows of at least 0 that sum to 1; raises as `checked_acceptance` does."""
+        p, q = probs.check_pair(p, q)
+        said = self.residual(p, q)
+        return np.asarray(said) if checks.is_believed(self) else checks.residual(self, said, p, q)
+
+    def checked_residual_given(self, p: RowsLike, q: RowsLike, drafted: RowsLike) -> Array:
+        """Give `residual_given`, after a look at it: laws, one a drafted token; raises as `checked_acceptance` does."""
+        p, q = probs.check_pair(p, q)
+        tokens = check_drafted(drafted, p, q)
+        said = self.residual_given(p, q, tokens)
+        if checks.is_believed(self):
+            return np.asarray(said)
+        lead = tokens.shape[: tokens.ndim - len(np.broadcast_shapes(p.shape, q.shape)[:-1])]
+        return checks.residual(self, said, p, q, "residual_given", lead)
+
+    def checked_law(self, p: RowsLike, q: RowsLike, start: int = 0) -> Law:
+        """Give `law`, after a look at it; ``start`` is where the rows begin in what the caller was given."""
+        p, q = probs.check_pair(p, q, start)
+        try:
+            law = self.law(p, q)
+            if self._writes("law"):
+                checks.law(self, law[:2], law.induced, p, q)
+        except checks.RuleError as error:
+            raise error.further(start) from None
+        return law
+
+    def parts(self, p: RowsLike, q: RowsLike) -> tuple[Array, Array, Array]:
+        """Give q a, the rejected mass R and R r, of which π = q a + R r is made, each looked at.
+
+        Returns
+        -------
+        accepted, rejected, replaced : ndarray, shapes (..., V), (..., 1) and (..., V)
+            New arrays.
+        """
+        p, q = probs.check_pair(p, q)
+        accepted = self.accepted(p, q)
+        if self._writes("accepted"):
+            accepted = checks.accepted(self, accepted, p, q)
+        rejected = np.asarray(probs.total(q - accepted, keepdims=True))
+        replaced = self.replaced(p, q, accepted, probs.in_dtype(rejected, q))
+        if self._writes("replaced"):
+            replaced = checks.replaced(self, replaced, p, q, rejected)
+        return accepted, rejected, replaced
+
+    def _writes(self, name: str) -> bool:
+        """Whether a rule that is not believed has a method of its own where `TokenVerifier` has one made of checked parts."""
+        return not checks.is_believed(self) and getattr(type(self), name) is not getattr(TokenVerifier, name)
 
     # --- what follows ---------------------------------------------------------------------------------------------
 
@@ -170,7 +241,8 @@ class TokenVerifier(abc.ABC):
             Probabilities.
         """
         p, q = probs.check_pair(p, q)
-        return probs.total(self.accepted(p, q))
+        accepted = self.accepted(p, q)
+        return probs.total(checks.accepted(self, accepted, p, q) if self._writes("accepted") else accepted)
 
     def induced(self, p: RowsLike, q: RowsLike) -> Array:
         """Give π(x) = q(x) a(x) + (1 - Σ q a) r(x), the law of the emitted token.
@@ -185,16 +257,7 @@ class TokenVerifier(abc.ABC):
         ndarray, shape (..., V)
             Rows of probabilities.
         """
-        return self.law(p, q).induced
-
-    def law(self, p: RowsLike, q: RowsLike) -> Law:
-        """Give the rates and the induced law together, for the cost of the law alone."""
-        p, q = probs.check_pair(p, q)
-        accepted = self.accepted(p, q)
-        rejected = np.asarray(probs.total(q - accepted, keepdims=True))
-        induced = self.replaced(p, q, accepted, probs.in_dtype(rejected, q))
-        induced += accepted
-        return Law(probs.total(accepted), rejected[..., 0][()], induced)
+        return self.checked_law(p, q).induced
 
     def verify(self, p: RowsLike, q: RowsLike, drafted: RowsLike, rng: np.random.Generator) -> Verified:
         """Verify drafted tokens, coin by coin.
@@ -223,25 +286,24 @@ class TokenVerifier(abc.ABC):
         parameters.check_generator("rng", rng)
         shape = np.broadcast_shapes(p.shape, q.shape)
         if len(shape) == 1:
-            return self.procedure(p, q, tokens, rng)
+            return self.checked_procedure(p, q, tokens, rng)
         rows_p, rows_q = (np.broadcast_to(rows, shape) for rows in (p, q))
         accepted, emitted = np.empty(tokens.shape, dtype=bool), np.empty(tokens.shape, dtype=np.intp)
         for where in np.ndindex(shape[:-1]):
             place = (..., *where)
-            accepted[place], emitted[place] = self.procedure(rows_p[where], rows_q[where], tokens[place], rng)
+            accepted[place], emitted[place] = self.checked_procedure(rows_p[where], rows_q[where], tokens[place], rng)
         return Verified(accepted, emitted)
 
+    def checked_procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> Verified:
+        """Run `procedure` on one pair of checked rows, and look at what it did."""
+        done = self.procedure(p, q, drafted, rng)
+        return done if checks.is_believed(self) else Verified(*checks.verified(self, *done, drafted, p.shape[-1]))
+
     def __str__(self) -> str:
-        return shortnames.write(self, self.name) if self.name and dataclasses.is_dataclass(self) else repr(self)
-
-
-def check_rule(verifier: TokenVerifier, p: Array, q: Array) -> None:
-    """Raise where a rule, which may be somebody's own, gives no probabilities or no law on these checked rows."""
-    acceptance = np.asarray(verifier.acceptance(p, q))
-    outside = ~((acceptance >= 0) & (acceptance <= 1 + 1e-4))
-    if outside.any():
-        raise ValueError(f"{verifier}: acceptance = {acceptance[outside][0]}: must be a probability for every token")
-    probs.check_rows(verifier.residual(p, q), f"the residual of {verifier}")
+        name = self.name or loading.spelled(type(self))
+        if dataclasses.is_dataclass(self):
+            return shortnames.write(self, name)
+        return name if type(self).__repr__ is object.__repr__ else repr(self)
 
 
 class ExcessResidual(TokenVerifier):
