@@ -41,6 +41,7 @@ from theory import (
     sequences,
     synthetic,
     traces,
+    trees,
     truncation,
     verifiers,
 )
@@ -168,6 +169,7 @@ __all__ = [
     "synthetic",
     "total_variation",
     "traces",
+    "trees",
     "truncation",
     "verifiers",
 ]

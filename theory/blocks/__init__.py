@@ -1,6 +1,6 @@
-"""Block verifiers: token-wise, block verification, hierarchical, greedy; trees; and the statistics of accept counts."""
+"""Block verifiers: token-wise, block verification, hierarchical, greedy; and the statistics of accept counts."""
 
-from theory.blocks import statistics, tree
+from theory.blocks import statistics
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome
 from theory.blocks.catalogue import BLOCK_RULES, parse, resolve, resolve_all
 from theory.blocks.greedy import GreedyBlock
@@ -21,5 +21,4 @@ __all__ = [
     "resolve",
     "resolve_all",
     "statistics",
-    "tree",
 ]
