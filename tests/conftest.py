@@ -4,7 +4,10 @@ import os
 
 import hypothesis
 import matplotlib as mpl
+import numpy as np
 import pytest
+
+from theory import traces
 
 mpl.use("Agg")
 hypothesis.settings.register_profile("quick", max_examples=5, deadline=None, derandomize=True, database=None)
@@ -16,3 +19,13 @@ hypothesis.settings.load_profile("thorough" if os.environ.get("CI") else "quick"
 def no_width(monkeypatch):
     """Let no terminal, nor a worker of pytest, decide how wide a printed table is."""
     monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture
+def trace_file(tmp_path):
+    """Write a trace of two positions over four tokens, and give its path."""
+    p = np.array([[0.4, 0.3, 0.2, 0.1], [0.25, 0.25, 0.25, 0.25]])
+    q = np.array([[0.2, 0.25, 0.25, 0.3], [0.25, 0.25, 0.25, 0.25]])
+    path = tmp_path / "my-trace.safetensors"
+    traces.write(traces.Trace.from_rows(p, q, target="large", draft="small"), path)
+    return path

@@ -12,7 +12,8 @@ import scipy.stats
 
 import theory
 from tests import cases
-from theory import cli, exact
+from theory import exact
+from theory.cli.compare import PAPER_SET
 
 comparison = importlib.import_module("theory.compare")  # the name theory.compare is the function
 
@@ -144,7 +145,7 @@ def test_fractions_and_single_rows_are_taken():
         (([theory.Strict()], P[:0], Q[:0]), "p has 0 rows"),
         (([], P, Q), "verifiers is empty"),
         (([theory.Strict()], P[None], Q[None]), r"p has shape \(1, 200, 30\)"),
-        ((["strict"], P, Q), "'strict' is not a TokenVerifier"),
+        (([3], P, Q), r"verifiers\[0\] = 3: must be a TokenVerifier, such as Lenience\(0.4\), or the name of one"),
         (([theory.Strict()], P, Q, 0), "gamma = 0"),
         (([theory.Strict()], P, Q, 10, 1.0), r"confidence = 1\.0"),
         (([theory.Strict()], P, Q, 10, 0.9, 0), "resamples = 0"),
@@ -190,7 +191,7 @@ print(json.dumps((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) /
     ("size", "count", "many"), [(1, 30_000, True), (4, 60_000, False), (4096, 4000, False), (128_000, 40, False)]
 )
 def test_memory_stays_within_the_input_and_64_mib(size, count, many):
-    rules = list(cli.PAPER_SET) if many else ["strict", "lenience:0.4", "spec-cascade:0.1", "truncation-sampling:eta:0.1"]
+    rules = list(PAPER_SET) if many else ["strict", "lenience:0.4", "spec-cascade:0.1", "truncation-sampling:eta:0.1"]
     command = [sys.executable, "-c", MEASURE, str(size), str(count), *rules]
     grown = json.loads(subprocess.run(command, capture_output=True, check=True, text=True).stdout)
     assert grown < 64, f"{grown} MiB over the input"

@@ -90,8 +90,8 @@ def test_short_names(text, rule):
         ),
         (lambda: blocks.parse("block:3"), r"cannot place '3'; the arguments are \(none\)"),
         (lambda: blocks.parse("strict,bonus=draft"), "bonus = 'draft': must be one of target, relaxed"),
-        (lambda: compare_blocks.length_laws(["strict"], *TOY.rows(()), 2), "rule = 'strict': must be a rule of theory.blocks"),
-        (lambda: compare_blocks.efficiencies(RULES, *TOY.rows(()), [0]), "gamma = 0"),
+        (lambda: compare_blocks.length_laws([3], *TOY.rows(()), 2), r"rules\[0\] = 3: must be a BlockVerifier"),
+        (lambda: compare_blocks.efficiencies(RULES, *TOY.rows(()), [0]), "gammas = 0"),
         (lambda: compare_blocks.efficiencies(RULES, *TOY.rows(()), [1], cost=-1), "cost = -1"),
     ],
 )

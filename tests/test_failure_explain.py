@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import theory
 from tests import cases
-from tests.test_cli import run
-from theory import cli, exact, failure, plotting, testing, traces
+from tests.commands import run
+from theory import exact, failure, plotting, testing, traces
 from theory.failure.explain import _decoded
 from theory.truncation import MinP, TopK
 from theory.verifiers import RULES
@@ -506,7 +506,3 @@ def test_infeasible_positions_are_one_line(capsys, trace_file):
         code, _, err = run(capsys, "explain", "strict", "--trace", trace_file, *option)
         assert (code, err.count("\n")) == (2, 1)
         assert said in err
-
-
-def test_the_command_is_in_the_examples():
-    assert "explain" in cli.EXAMPLES

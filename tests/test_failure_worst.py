@@ -11,7 +11,7 @@ from hypothesis import example, given
 
 import theory
 from tests import cases
-from tests.test_cli import run
+from tests.commands import run
 from theory import failure, testing
 from theory.clipping import DIVERGENCES
 from theory.failure import QUANTITIES, balls, derivations, truncations

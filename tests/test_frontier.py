@@ -400,7 +400,7 @@ def test_the_table_takes_pairs_in_any_arithmetic():
         (lambda: frontier.best([1.0], [1.0], 1, "renyi"), "divergence = 'renyi': must be one of kl_divergence"),
         (lambda: frontier.best([0.5], [1.0], 1), r"p sums to 0\.5"),
         (lambda: frontier.acceptance_rate([1.0], [1.0], [0.1, -1]), "budget = -1"),
-        (lambda: frontier.shortfall([], [1.0], [1.0]), "nothing to compare"),
+        (lambda: frontier.shortfall([], [1.0], [1.0]), "verifiers is empty"),
         (lambda: frontier.shortfall(theory.Strict(), [1.0], [1.0], "tv"), "divergence = 'tv'"),
         (lambda: frontier.shortfall(theory.Strict(), [[1.0]], [[1.0], [1.0]]), "p has 1 rows and q has 2"),
         (lambda: frontier.on_the_line(theory.Strict(), [1.0]), "p and q: give both"),

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from tests.test_cli import run
+from tests.commands import run
 from theory import paper
 from theory.paper import real, style, tables, write
 from theory.verifiers import CoS, Lenience, SpecCascade, Strict

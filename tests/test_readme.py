@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import theory
-from theory import cli
+from theory.cli.program import COMMANDS
 from theory.verifiers import FALLBACKS, RULES
 
 ROOT = Path(__file__).parents[1]
@@ -41,7 +41,7 @@ def test_the_verifier_of_ones_own_is_falsified():
 
 def test_every_command_exists():
     for command in re.findall(r"`theory (\w+)", README):
-        assert command in cli.EXAMPLES
+        assert command in COMMANDS
     commands = re.findall(r"```sh\n(.*?)\n```", README, re.DOTALL)
     assert len(commands) == 2
     assert commands[0].endswith("theory compare")

@@ -31,6 +31,7 @@ verifiers from `theory.compare`. Arrays of `fractions.Fraction` give exact ratio
 
 from theory import (
     blocks,
+    counts,
     curves,
     divergences,
     exact,
@@ -146,6 +147,7 @@ __all__ = [
     "blocks",
     "chi_square",
     "compare",
+    "counts",
     "curves",
     "divergences",
     "entropy",

@@ -1,16 +1,17 @@
 """Many verifiers on many rows: one tidy table, averaged over positions, with bootstrap intervals."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from theory import exact, parameters, probs
+from theory import exact, parameters, probs, sources
 from theory.blocks.speed import block_efficiency
 from theory.probs import Array, RowsLike
-from theory.verifiers import TokenVerifier
+from theory.sources import Brought, RowSource
+from theory.verifiers import TokenVerifier, resolve_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,18 +32,10 @@ MEANS = (
 """Columns that are means over positions; see `compare`."""
 
 
-class RowSource(Protocol):
-    """Rows that can be counted and sliced: an array, or the rows of a trace on disk."""
-
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, part: slice, /) -> Any: ...
-
-
 def compare(
-    verifiers: TokenVerifier | Iterable[TokenVerifier],
-    p: RowsLike | RowSource,
-    q: RowsLike | RowSource,
+    verifiers: TokenVerifier | str | Iterable[TokenVerifier | str],
+    p: Brought,
+    q: RowsLike | RowSource | None = None,
     gamma: int = 10,
     confidence: float = 0.95,
     resamples: int = 1000,
@@ -52,10 +45,12 @@ def compare(
 
     Parameters
     ----------
-    verifiers : TokenVerifier or iterable of TokenVerifier
-        The rules, one row of the table each, in this order.
-    p, q : array_like or rows of a Trace, shape (positions, V) or (V,)
-        Rows of the target and of the draft.
+    verifiers : TokenVerifier or str, or iterable of them
+        The rules or their names (see `theory.parse`), one row of the table each, in this order.
+    p : array_like or rows of a Trace, shape (positions, V) or (V,); or a Trace, the path of one, or a list of these
+        Rows of the target; a trace has the draft's rows as well.
+    q : array_like or rows of a Trace, shape (positions, V) or (V,), optional
+        Rows of the draft; not given beside a trace.
     gamma : int
         Drafted tokens in a block, for the predicted block efficiencies.
     confidence : float
@@ -99,8 +94,8 @@ def compare(
 
     Examples
     --------
-    >>> from theory.verifiers import Lenience, Strict
-    >>> table = compare([Strict(), Lenience(0.5)], [0.4, 0.3, 0.2, 0.1], [0.2, 0.25, 0.25, 0.3], gamma=4)
+    >>> from theory.verifiers import Lenience
+    >>> table = compare(["strict", Lenience(0.5)], [0.4, 0.3, 0.2, 0.1], [0.2, 0.25, 0.25, 0.3], gamma=4)
     >>> table[["verifier", "acceptance_rate", "total_variation"]].round(4)
            verifier  acceptance_rate  total_variation
     0        strict             0.75             0.00
@@ -108,28 +103,19 @@ def compare(
     """
     import pandas as pd
 
-    rules = [verifiers] if isinstance(verifiers, TokenVerifier) else list(verifiers)
-    if not rules:
-        raise ValueError("verifiers is empty: there is nothing to compare")
-    for rule in rules:
-        if not isinstance(rule, TokenVerifier):
-            raise ValueError(f"verifiers: {rule!r} is not a TokenVerifier")
+    rules = resolve_all(verifiers)
     parameters.check_count("gamma", gamma)
     parameters.check_count("resamples", resamples, 2)
     parameters.check("confidence", confidence, "(0, 1)")
-    target, draft = row_source(p, "p"), row_source(q, "q")
-    if len(target) != len(draft):
-        raise ValueError(f"p has {len(target)} rows and q has {len(draft)}: they must have the same")
-    if not len(target):
-        raise ValueError("p has 0 rows: there is nothing to average over")
+    target, draft = sources.rows(p, q)
     means = _Bootstrap((len(rules), len(MEANS)), resamples, seed)
-    width = int(target[0:1].shape[-1])
+    width = int(target.shape[-1])
     # A position's own rows count, and so do its quantities under all rules, held twice.
     parts = list(probs.chunks(len(target), max(width, 2 * len(rules) * len(MEANS))))
     quiet = len(target) * width * len(rules) < LONG
     for part in track(parts, "comparing", console=Console(stderr=True), transient=True, disable=quiet):
         rows = probs.check_pair(target[part], draft[part], part.start)
-        means.add(np.stack([_quantities(rule, *rows, gamma) for rule in rules], axis=1))
+        means.add(np.stack([_quantities(rule, *rows, gamma, part.start) for rule in rules], axis=1))
     return pd.DataFrame(
         [
             {"verifier": str(rule), "family": rule.family, **_columns(*means.of(i), gamma, confidence)}
@@ -138,18 +124,9 @@ def compare(
     )
 
 
-def row_source(rows: RowsLike | RowSource, name: str) -> RowSource:
-    """Give rows that can be sliced, without reading those on disk."""
-    source: Any = rows if hasattr(rows, "shape") and hasattr(rows, "__getitem__") else probs.check_rows(rows, name)  # type: ignore[arg-type]
-    if len(source.shape) not in (1, 2):
-        raise ValueError(f"{name} has shape {source.shape}: compare takes one row, or one row a position")
-    only: RowSource = source if len(source.shape) == 2 else np.asarray(source)[None]
-    return only
-
-
-def _quantities(rule: TokenVerifier, p: Array, q: Array, gamma: int) -> Array:
+def _quantities(rule: TokenVerifier, p: Array, q: Array, gamma: int, start: int) -> Array:
     """Give the columns of `MEANS` for each position, shape (positions, columns)."""
-    values = exact.summarise(rule, p, q, MEANS[:-1])
+    values = exact.summarise(rule, p, q, MEANS[:-1], start)
     values[MEANS[-1]] = block_efficiency(_rate(values["acceptance_rate"]), gamma)
     return np.stack([np.asarray(values[name], dtype=np.float64) for name in MEANS], axis=-1)
 

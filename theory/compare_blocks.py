@@ -1,15 +1,20 @@
 """Block rules on rows taken as i.i.d. positions: accepted lengths, block efficiency and predicted speed-up, as tables."""
 
+import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from theory import exact, parameters, probs
-from theory.blocks import BlockVerification, BlockVerifier, GreedyBlock, HierarchicalVerification, Tokenwise
+from theory import exact, models, parameters, probs, sources
+from theory.blocks import BlockVerification, BlockVerifier, Draft, GreedyBlock, HierarchicalVerification, Tokenwise, resolve_all
 from theory.blocks.speed import speedup
-from theory.decode import iid
-from theory.probs import Array
+from theory.blocks.tokenwise import groups
+from theory.decode import enumeration, iid
+from theory.probs import Array, RowsLike
+from theory.sources import Brought, RowSource
+from theory.verifiers import TokenVerifier
+from theory.verifiers.checks import is_believed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,30 +22,45 @@ if TYPE_CHECKING:
 CELLS = 500
 """Of the grid that brackets block verification; the bracket is then about 1e-6 wide."""
 
+PATHS = 20_000
+"""Drafted paths by which the lengths of somebody's own block rule are estimated where they cannot be enumerated."""
 
-def length_laws(rules: Iterable[BlockVerifier], p: Any, q: Any, gamma: int) -> "pd.DataFrame":
+SEED = 0
+"""Of these paths."""
+
+RISK = 1e-9
+"""Probability with which such an estimate may be off by more than its error (Hoeffding)."""
+
+BlockRules: TypeAlias = BlockVerifier | TokenVerifier | str | Iterable[BlockVerifier | TokenVerifier | str]
+"""What functions of many block rules take."""
+
+
+def length_laws(rules: BlockRules, p: Brought, q: RowsLike | None = None, gamma: int = 5) -> "pd.DataFrame":
     """Give the law of the accepted length of each rule, where each position has the rows of a random one of those given.
 
     Parameters
     ----------
-    rules : iterable of BlockVerifier
-        Rules of this package.
-    p, q : array_like or rows of a Trace, shape (V,) or (positions, V)
-        Rows of the target and of the draft.
+    rules : BlockVerifier, TokenVerifier or str, or iterable of them
+        Block rules, token rules, which run token by token, or names (see `theory.blocks.parse`).
+    p : array_like or rows of a Trace, shape (V,) or (positions, V); or a Trace, the path of one, or a list of these
+        Rows of the target; a trace has the draft's rows as well.
+    q : array_like or rows of a Trace, shape (V,) or (positions, V), optional
+        Rows of the draft; not given beside a trace.
     gamma : int
         Drafted tokens.
 
     Returns
     -------
     pandas.DataFrame
-        One row a rule and length: ``rule``, ``gamma``, ``accepted`` (0..gamma), ``probability``, ``route`` (``closed form`` and
-        ``merged weights`` are exact, ``bounds`` are rigorous ones whose middle is given) and ``error``, a bound on how far the
-        probability may be off.
+        One row a rule and length: ``rule``, ``accepted`` (0..gamma), ``probability``, ``route`` (``closed form``,
+        ``merged weights`` and ``enumeration`` are exact, ``bounds`` are rigorous ones whose middle is given, ``Monte Carlo`` is
+        an estimate), ``error``, a bound on how far P(accepted length >= i) may be off (of an estimate, but for a probability of
+        1e-9), and ``gamma``.
 
     Raises
     ------
     ValueError
-        Where ``p`` or ``q`` are not rows, or a rule is not of this package.
+        Where ``p`` or ``q`` are not rows, and for a rule that is none.
 
     Notes
     -----
@@ -55,12 +75,21 @@ def length_laws(rules: Iterable[BlockVerifier], p: Any, q: Any, gamma: int) -> "
     """
     import pandas as pd
 
-    target, draft = probs.check_pair(np.atleast_2d(np.asarray(p)), np.atleast_2d(np.asarray(q)))
-    parts = [_law(rule, target, draft, gamma) for rule in rules]
-    return pd.concat([part.assign(gamma=gamma) for part in parts], ignore_index=True)
+    parameters.check_count("gamma", gamma)
+    blocks = resolve_all(rules)
+    target, draft = _rows(p, q)
+    parts = []
+    for rule in blocks:
+        law = _law(rule, target, draft, gamma)
+        columns = {"rule": str(rule), "accepted": np.arange(gamma + 1)}
+        columns["probability"] = law.survival - np.append(law.survival[1:], 0)
+        parts.append(pd.DataFrame(columns | {"route": law.route, "error": law.error, "gamma": gamma}))
+    return pd.concat(parts, ignore_index=True)
 
 
-def efficiencies(rules: Iterable[BlockVerifier], p: Any, q: Any, gammas: Iterable[int], cost: float = 0.0) -> "pd.DataFrame":
+def efficiencies(
+    rules: BlockRules, p: Brought, q: RowsLike | None = None, gammas: Iterable[int] = range(1, 11), cost: float = 0.0
+) -> "pd.DataFrame":
     """Give block efficiency and predicted speed-up of each rule at each gamma, positions i.i.d. as in `length_laws`.
 
     Parameters
@@ -88,58 +117,82 @@ def efficiencies(rules: Iterable[BlockVerifier], p: Any, q: Any, gammas: Iterabl
     import pandas as pd
 
     parameters.check("cost", cost, "[0, inf)")
-    rows = []
-    gammas = list(gammas)
-    for rule in list(rules):
-        law = length_laws([rule], p, q, max(gammas))
-        # P(τ >= i) does not depend on gamma for any of these rules, so one law serves all shorter blocks.
-        survival = law["probability"].to_numpy()[::-1].cumsum()[::-1]
-        for gamma in gammas:
-            accepted = float(survival[1 : gamma + 1].sum())
-            rows.append(
+    blocks = resolve_all(rules)
+    sizes = list(gammas)
+    for gamma in sizes:
+        parameters.check_count("gammas", gamma)
+    if not sizes:
+        raise ValueError("gammas is empty: at least one is wanted")
+    target, draft = _rows(p, q)
+    table = []
+    for rule in blocks:
+        # P(τ >= i) does not depend on gamma for the package's rules, so that one law serves all shorter blocks.
+        one = _law(rule, target, draft, max(sizes)) if is_believed(rule) else None
+        for gamma in sizes:
+            law = _law(rule, target, draft, gamma) if one is None else one
+            accepted = float(law.survival[1 : gamma + 1].sum())
+            table.append(
                 {
                     "rule": str(rule),
                     "gamma": gamma,
                     "accepted_length": accepted,
-                    "block_efficiency": accepted + 1,
-                    "speedup": speedup(accepted + 1, gamma, cost),
-                    "route": law["route"].iloc[0],
-                    "error": float(law["error"].sum()) * gamma,
+                    "block_efficiency": accepted + law.extra,
+                    "speedup": speedup(accepted + law.extra, gamma, cost),
+                    "route": law.route,
+                    "error": law.error * len(law.survival) * gamma,
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(table)
 
 
-def _law(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> "pd.DataFrame":
-    import pandas as pd
+class _Law(NamedTuple):
+    """P(τ >= i) for i = 0..gamma, the tokens emitted beyond those kept, how this was found, and how far each may be off."""
 
-    route, error = "closed form", 0.0
+    survival: Array
+    extra: float
+    route: str
+    error: float
+
+
+def _rows(p: Brought, q: RowsLike | RowSource | None) -> tuple[Array, Array]:
+    return sources.arrays(*sources.rows(p, q))
+
+
+def _law(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
+    powers = np.arange(gamma + 1)
     if isinstance(rule, Tokenwise):
         rate = float(np.mean(np.asarray(exact.acceptance_rate(rule.verifier, p, q), dtype=float)))
-        survival = min(rate, 1) ** np.arange(gamma + 1)
-    elif isinstance(rule, GreedyBlock):
+        return _Law(min(rate, 1) ** powers, 1, "closed form", 0.0)
+    if isinstance(rule, GreedyBlock):
         rate = float(np.mean(np.take_along_axis(q, p.argmax(axis=-1)[:, None], axis=-1).astype(float)))
-        survival = rate ** np.arange(gamma + 1)
-    elif isinstance(rule, BlockVerification | HierarchicalVerification):
+        return _Law(rate**powers, 1, "closed form", 0.0)
+    if isinstance(rule, BlockVerification | HierarchicalVerification):
         flat_p, flat_q = (_normal((rows / len(p)).ravel()) for rows in (p, q))
         try:
-            survival = iid.length_pmf(rule, flat_p, flat_q, gamma)[::-1].cumsum()[::-1].astype(float)
-            route = "merged weights"
-        except ValueError:  # too many distinct weights
+            pmf = iid.length_pmf(rule, flat_p, flat_q, gamma)
+            return _Law(pmf[::-1].cumsum()[::-1].astype(float), 1, "merged weights", 0.0)
+        except iid.TooManyWeightsError:  # too many distinct weights
             low, high = iid.survival_bounds(flat_p, flat_q, gamma, CELLS)
-            survival, route, error = (low + high) / 2, "bounds", float((high - low).max())
-    else:
-        raise ValueError(f"rule = {rule!r}: must be a rule of theory.blocks")
-    probability = survival - np.append(survival[1:], 0)
-    return pd.DataFrame(
-        {
-            "rule": str(rule),
-            "accepted": np.arange(gamma + 1),
-            "probability": probability,
-            "route": route,
-            "error": error,
-        }
-    )
+            return _Law((low + high) / 2, 1, "bounds", float((high - low).max()))
+    return _by_any_route(rule, p, q, gamma)
+
+
+def _by_any_route(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
+    """Give the law of somebody's own rule: by walking all drafted paths over one small pair of rows, else by drawing paths."""
+    if len(p) == 1 and 2 * p.shape[-1] ** gamma <= enumeration.BUDGET:
+        pair = models.iid(p[0], q[0])
+        pmf = enumeration.length_pmf(rule, pair, gamma).astype(float)
+        accepted = float(enumeration.accepted_length(rule, pair, gamma))
+        emitted = float(enumeration.block_efficiency(rule, pair, gamma))
+        return _Law(pmf[::-1].cumsum()[::-1], emitted - accepted, "enumeration", 0.0)
+    rng = np.random.default_rng(SEED)
+    at = rng.integers(len(p), size=(PATHS, gamma + 1))
+    tokens = np.empty((PATHS, gamma), dtype=np.intp)
+    for context, here in groups(at[:, :gamma].ravel()):
+        tokens.reshape(-1)[here] = probs.InverseCDF(q[context]).draw(rng, here.size)
+    kept, token = rule.checked_verify(Draft(p, q, tokens, at), rng)
+    survival = np.bincount(kept, minlength=gamma + 1)[::-1].cumsum()[::-1] / PATHS
+    return _Law(survival, float((token >= 0).mean()), "Monte Carlo", math.sqrt(math.log(2 / RISK) / (2 * PATHS)))
 
 
 def _normal(row: Array) -> Array:

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theory import clipping, parameters, probs, truncation
-from theory.compare import RowSource, row_source
 from theory.probs import Array, RowsLike
+from theory.sources import RowSource, row_source
 from theory.verifiers import FALLBACKS, RULES
 
 if TYPE_CHECKING:

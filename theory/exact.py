@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from theory import divergences, probs
-from theory.decode.enumeration import accepted_length, block_efficiency, induced_sequence, length_pmf, target_sequence
+from theory import divergences, probs, sources
+from theory.decode.enumeration import induced_sequence, target_sequence
 from theory.decode.iid import accepted_length_bounds
 from theory.decode.iid import length_pmf as iid_length_pmf
+from theory.decode.lengths import accepted_length, block_efficiency, length_pmf
 from theory.decode.markov import LongRun, long_run
 from theory.probs import Array, RowsLike
+from theory.sources import Brought
 from theory.verifiers import Law, TokenVerifier, resolve
 
 __all__ = [
@@ -77,9 +79,9 @@ pareto_gap                  TV(π, p) + Σ q (1 - a) - TV(p, q) >= 0, how far fr
 
 
 def summarise(
-    verifier: TokenVerifier,
-    p: RowsLike,
-    q: RowsLike,
+    verifier: TokenVerifier | str,
+    p: Brought,
+    q: RowsLike | None = None,
     quantities: Iterable[str] = ("acceptance_rate", "total_variation", "kl_divergence"),
     start: int = 0,
 ) -> dict[str, Any]:
@@ -87,10 +89,12 @@ def summarise(
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
-    p, q : array_like, shape (..., V)
-        Rows of the target and of the draft; they broadcast.
+    verifier : TokenVerifier or str
+        The rule or its name.
+    p : array_like, shape (..., V), or a Trace, the path of one, or a list of these
+        Rows of the target; a trace has the draft's rows as well, and is read a few rows at a time.
+    q : array_like, shape (..., V), optional
+        Rows of the draft; they broadcast. Not given beside a trace.
     quantities : iterable of str
         Keys of `QUANTITIES`.
     start : int
@@ -124,16 +128,21 @@ def summarise(
         law = law._replace(induced=probs.trust(law.induced))
         return {name: QUANTITIES[name](rule, *rows, law) for name in names}
 
+    def stream(a: sources.RowSource, b: sources.RowSource) -> dict[str, Any]:
+        parts = [chunk(a[part], b[part], start + part.start) for part in probs.chunks(len(a), a.shape[-1])]
+        return {name: np.concatenate([part[name] for part in parts]) for name in names}
+
+    if q is None or sources.is_trace(p):
+        return stream(*sources.rows(p, q))
     if isinstance(p, np.ndarray) and isinstance(q, np.ndarray) and max(p.ndim, q.ndim) == 2 and p.shape[-1:] == q.shape[-1:]:
         with contextlib.suppress(ValueError):  # shapes that do not broadcast are refused below, by name
             p, q = np.broadcast_arrays(p, q)
         if p.shape == q.shape and p.size > probs.CHUNK:
-            parts = [chunk(p[part], q[part], start + part.start) for part in probs.chunks(*p.shape)]
-            return {name: np.concatenate([part[name] for part in parts]) for name in names}
-    return chunk(p, q, start)
+            return stream(p, q)
+    return chunk(p, q, start)  # type: ignore[arg-type]  # no trace is left
 
 
-def acceptance_rate(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Any:
+def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give α = Σ q(x) a(x) for each pair of rows, a probability.
 
     Examples
@@ -145,7 +154,7 @@ def acceptance_rate(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Any:
     return summarise(verifier, p, q, ["acceptance_rate"])["acceptance_rate"]
 
 
-def induced(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Array:
+def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Array:
     """Give the induced law π for each pair of rows, shape (..., V).
 
     Examples
@@ -154,10 +163,10 @@ def induced(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Array:
     >>> induced(Strict(), [0.4, 0.6], [0.7, 0.3])
     array([0.4, 0.6])
     """
-    return resolve(verifier).induced(p, q)
+    return resolve(verifier).induced(*sources.arrays(p, q))
 
 
-def total_variation(verifier: TokenVerifier, p: RowsLike, q: RowsLike) -> Any:
+def total_variation(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give TV(π, p) between the induced law and the target for each pair of rows, a probability.
 
     Examples

@@ -58,8 +58,8 @@ import numpy as np
 
 from theory import clipping, divergences, probs
 from theory.clipping import DIVERGENCES
-from theory.compare import RowSource, row_source
 from theory.probs import Array, RowsLike
+from theory.sources import RowSource, row_source
 from theory.verifiers import Optimal, TokenVerifier, resolve, resolve_all
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ A `Pair` is a target model and a draft model over one vocabulary; decoding, exac
 """
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
@@ -316,6 +316,28 @@ class Pair:
     def state(self, context: Context) -> tuple[Context, Context]:
         """Give what both models depend on."""
         return self.target.state(context), self.draft.state(context)
+
+
+def check(pair: Any, context: Any) -> Context:
+    """Raise unless this is a pair and a context of its tokens; give the context as a tuple.
+
+    Examples
+    --------
+    >>> check(iid([0.5, 0.5], [0.25, 0.75]), [0, 1])
+    (0, 1)
+    >>> check(iid([0.5, 0.5], [0.25, 0.75]), [2])
+    Traceback (most recent call last):
+    ValueError: context[0] = 2: tokens are in 0..1
+    """
+    if not isinstance(pair, Pair):
+        raise ValueError(f"pair = {pair!r}: must be a Pair of models, such as theory.models.iid(p, q)")
+    if isinstance(context, str) or not isinstance(context, Iterable):
+        raise ValueError(f"context = {context!r}: must be a tuple of tokens, whole numbers in 0..{pair.size - 1}")
+    tokens = tuple(context)
+    for place, token in enumerate(tokens):
+        if isinstance(token, bool) or not isinstance(token, int | np.integer) or not 0 <= token < pair.size:
+            raise ValueError(f"context[{place}] = {token!r}: tokens are in 0..{pair.size - 1}")
+    return tuple(int(token) for token in tokens)
 
 
 def iid(p: RowsLike, q: RowsLike) -> Pair:

@@ -189,9 +189,10 @@ class BlockVerifier(abc.ABC):
         return False
 
     def __str__(self) -> str:
-        if not dataclasses.is_dataclass(self):
-            return self.name or repr(self)
-        return shortnames.write(self, self.name or loading.spelled(type(self)))
+        name = self.name or loading.spelled(type(self))
+        if dataclasses.is_dataclass(self):
+            return shortnames.write(self, name)
+        return name if type(self).__repr__ is object.__repr__ else repr(self)
 
 
 def _look_at_outcomes(rule: BlockVerifier, said: Any, draft: Draft) -> Iterator[Outcome]:

@@ -53,9 +53,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from theory import clipping, divergences, exact, parameters, probs, synthetic
-from theory.compare import RowSource, row_source
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
+from theory.sources import RowSource, row_source
 from theory.traces import RaggedRows
 from theory.verifiers import TokenVerifier
 from theory.verifiers.collaborative import mix, powers

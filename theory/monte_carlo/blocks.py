@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theory import parameters, probs
-from theory.blocks import BlockVerifier
-from theory.blocks.statistics import Counts
+from theory import models, parameters, probs
+from theory.blocks import BlockVerifier, resolve
 from theory.blocks.tokenwise import groups
+from theory.counts import Counts
+from theory.decode.enumeration import AnyBlock
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
 from theory.monte_carlo.estimate import Estimate, binomial, progress
@@ -35,7 +36,7 @@ class Decoded(NamedTuple):
 
 
 def length_pmf(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -47,8 +48,8 @@ def length_pmf(
 
     Parameters
     ----------
-    block : BlockVerifier
-        The rule; its `verify` is run.
+    block : BlockVerifier, TokenVerifier or str
+        The rule or its name (see `theory.blocks.parse`); its `verify` is run.
     pair : Pair
         Target and draft model.
     gamma : int
@@ -81,7 +82,7 @@ def length_pmf(
 
 
 def accepted_length(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -103,7 +104,7 @@ def accepted_length(
 
 
 def block_efficiency(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -125,7 +126,7 @@ def block_efficiency(
 
 
 def induced_sequence(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -165,7 +166,7 @@ def induced_sequence(
 
 
 def decode(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     length: int,
@@ -300,6 +301,8 @@ def _run(
     parameters.check_generator("rng", rng)
     parameters.check_count("gamma", arguments[2])
     parameters.check_count("workers", workers)
+    block, pair, gamma, context, *others = arguments
+    arguments = (resolve(block), pair, gamma, models.check(pair, context), *others)
     sizes = [min(PATHS, n - start) for start in range(0, n, PATHS)]
     calls = [joblib.delayed(task)(*arguments, size, own) for size, own in zip(sizes, rng.spawn(len(sizes)), strict=True)]
     with progress(hidden=n < LONG) as bar:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from theory import parameters, probs
+from theory import parameters, probs, sources
 from theory.monte_carlo.estimate import Estimate, binomial, progress
 from theory.probs import Array, RowsLike
-from theory.verifiers import TokenVerifier, Verified
+from theory.sources import Brought
+from theory.verifiers import TokenVerifier, Verified, resolve
 
 BATCH = 1 << 19
 """Draws verified at a time: memory stays at a few arrays of this length."""
@@ -20,15 +21,17 @@ LONG = 1 << 24
 """Draws from which on a run shows its progress."""
 
 
-def acceptance_rate(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np.random.Generator) -> Estimate:
+def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: int, rng: np.random.Generator) -> Estimate:
     """Estimate α, the share of accepted drafts.
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule; its `verify` is run.
-    p, q : array_like, shape (..., V)
-        Rows of the target and of the draft; they broadcast.
+    verifier : TokenVerifier or str
+        The rule or its name; its `verify` is run.
+    p : array_like, shape (..., V), or a Trace, the path of one, or a list of these
+        Rows of the target; a trace has the draft's rows as well.
+    q : array_like, shape (..., V), or None
+        Rows of the draft; they broadcast. None beside a trace.
     n : int
         Draws for each pair of rows.
     rng : numpy.random.Generator
@@ -54,7 +57,7 @@ def acceptance_rate(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, r
     return _per_pair(verifier, p, q, n, rng, _accepted)
 
 
-def induced(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np.random.Generator) -> Estimate:
+def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: int, rng: np.random.Generator) -> Estimate:
     """Estimate the induced law π, the shares of the emitted tokens.
 
     Parameters
@@ -76,7 +79,7 @@ def induced(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np.r
     return _per_pair(verifier, p, q, n, rng, _shares)
 
 
-def total_variation(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np.random.Generator) -> Estimate:
+def total_variation(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: int, rng: np.random.Generator) -> Estimate:
     """Estimate TV(π, p) without the upward bias of plugging in observed shares.
 
     TV is the largest π(S) - p(S) over sets of tokens S. Each half of the draws chooses the set S in which its shares exceed
@@ -149,10 +152,13 @@ def _cross_fitted_tv(
 # --- many pairs of rows ---------------------------------------------------------------------------------------------
 
 
-def _per_pair(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np.random.Generator, estimate: Any) -> Estimate:
+def _per_pair(
+    verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: int, rng: np.random.Generator, estimate: Any
+) -> Estimate:
     """Run ``estimate`` on each pair of rows and stack its results."""
     parameters.check_count("n", n)
-    p, q = (probs.as_float(rows) for rows in probs.check_pair(p, q))
+    rule = resolve(verifier)
+    p, q = (probs.as_float(rows) for rows in sources.arrays(p, q))
     shape = np.broadcast_shapes(p.shape, q.shape)
     p, q = np.broadcast_to(p, shape), np.broadcast_to(q, shape)
     parameters.check_generator("rng", rng)
@@ -160,7 +166,7 @@ def _per_pair(verifier: TokenVerifier, p: RowsLike, q: RowsLike, n: int, rng: np
     if not pairs:
         raise ValueError(f"p and q have shapes {p.shape} and {q.shape}: there is no pair of rows to draw from")
     with progress(hidden=n * len(pairs) < LONG) as bar:
-        task = bar.add_task(f"{verifier}: {n:,} draws for each of {len(pairs):,} pairs", total=n * len(pairs))
-        results = [estimate(verifier, p[pair], q[pair], n, rng, lambda done: bar.advance(task, done)) for pair in pairs]
+        task = bar.add_task(f"{rule}: {n:,} draws for each of {len(pairs):,} pairs", total=n * len(pairs))
+        results = [estimate(rule, p[pair], q[pair], n, rng, lambda done: bar.advance(task, done)) for pair in pairs]
     value, stderr = (np.array(column).reshape(shape[:-1] + np.shape(column[0]))[()] for column in zip(*results, strict=True))
     return Estimate(value, stderr, n)

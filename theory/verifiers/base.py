@@ -300,9 +300,10 @@ class TokenVerifier(abc.ABC):
         return done if checks.is_believed(self) else Verified(*checks.verified(self, *done, drafted, p.shape[-1]))
 
     def __str__(self) -> str:
-        if not dataclasses.is_dataclass(self):
-            return self.name or repr(self)
-        return shortnames.write(self, self.name or loading.spelled(type(self)))
+        name = self.name or loading.spelled(type(self))
+        if dataclasses.is_dataclass(self):
+            return shortnames.write(self, name)
+        return name if type(self).__repr__ is object.__repr__ else repr(self)
 
 
 class ExcessResidual(TokenVerifier):

@@ -87,12 +87,8 @@ def registered() -> dict[str, tuple[str, type[TokenVerifier]]]:
     In the package's ``pyproject.toml``: ``[project.entry-points."theory.verifiers"]``, then ``mine = "package.module:Mine"``.
     Names of this package's own rules cannot be taken.
     """
-    found: dict[str, tuple[str, type[TokenVerifier]]] = {}
-    for point in loading.entry_points(GROUP):
-        if point.name not in RULES:
-            package = point.dist.name if point.dist is not None else ""
-            found[point.name] = package, loading.load_entry_point(point, (TokenVerifier,), _WHAT)
-    return found
+    found = loading.registered(GROUP, (TokenVerifier,), _WHAT)
+    return {name: one for name, one in found.items() if name not in RULES}
 
 
 class UnknownNameError(ValueError):
@@ -105,7 +101,7 @@ OWN = "a rule of your own is file.py:Class or package.module:Class"
 
 def known_names() -> set[str]:
     """Give the short names of the package's rules and of registered ones."""
-    return {*RULES, *(point.name for point in loading.entry_points(GROUP))}
+    return {*RULES, *loading.names(GROUP)}
 
 
 def find(text: str) -> tuple[type[TokenVerifier], str, str] | None:
@@ -113,9 +109,8 @@ def find(text: str) -> tuple[type[TokenVerifier], str, str] | None:
     name, colon, rest = text.strip().partition(":")
     if name in RULES:
         return RULES[name], name, colon + rest
-    for point in loading.entry_points(GROUP):
-        if point.name == name:
-            return loading.load_entry_point(point, (TokenVerifier,), _WHAT), name, colon + rest
+    if name in loading.names(GROUP):
+        return loading.registered(GROUP, (TokenVerifier,), _WHAT, name)[name][1], name, colon + rest
     located = loading.locate(text, (TokenVerifier,), _WHAT)
     return None if located is None else (located.cls, loading.spelled(located.cls), located.rest)
 

@@ -15,6 +15,8 @@ from theory.probs import Array
 ROUNDING = 8
 """Units of rounding by which an acceptance in floats may exceed 1: such as (0.3 q + 0.7 q) / q."""
 
+_EXACTLY = "on Fractions a rule answers in Fractions or whole numbers; give float rows to one whose formula is irrational"
+
 _believed: set[type] = set()
 
 
@@ -151,19 +153,18 @@ def verified(rule: Any, accepted: Any, token: Any, drafted: Array, size: int) ->
 
 
 def _numbers(rule: Any, what: str, said: Any, p: Array, q: Array, lead: tuple[int, ...] = ()) -> Array:
-    """Give what a rule said as an array that fits the rows, in their arithmetic or, where a rule is irrational, in floats."""
+    """Give what a rule said as an array that fits the rows, in their arithmetic."""
     values = np.asarray(said)
     shape = (*lead, *np.broadcast_shapes(p.shape, q.shape))
     if not _fits(values.shape, shape):
         raise RuleError(rule, what, (), f"has shape {values.shape}: must fit the rows, {shape}")
+    exact = probs.is_exact(p, q)
     if values.dtype == object:
-        exact = probs.is_exact(p, q)
         for where, value in np.ndenumerate(values):
             if not exact or isinstance(value, bool) or not isinstance(value, Rational):
-                kind = "Fractions or whole numbers" if exact else "floats"
-                raise RuleError(rule, what, where, f"= {value!r}: must be {kind}, as the rows are")
-    elif values.dtype.kind not in "biuf":
-        raise RuleError(rule, what, (), f"has dtype {values.dtype}: must be real numbers")
+                raise RuleError(rule, what, where, f"= {value!r}: {_EXACTLY if exact else 'must be a float, as the rows are'}")
+    elif values.dtype.kind not in ("biu" if exact else "biuf"):
+        raise RuleError(rule, what, (), f"has dtype {values.dtype}: {_EXACTLY if exact else 'must be real numbers'}")
     return values
 
 
