@@ -52,9 +52,9 @@ def functions() -> dict[str, Callable[..., Any]]:
     """Give the public functions by name: those of ``theory.__all__``, and of the modules' own ``__all__``."""
     found = {}
     for module in (theory, *MODULES):
-        for name in getattr(module, "__all__", vars(module)):
+        for name in module.__all__:
             thing = getattr(module, name)
-            if callable(thing) and not isinstance(thing, type) and thing not in found.values():
+            if inspect.isroutine(thing) and thing not in found.values():
                 found[f"{module.__name__}.{name}"] = thing
     return found
 
