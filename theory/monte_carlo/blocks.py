@@ -13,6 +13,7 @@ from theory import models, parameters, probs
 from theory.blocks import BlockVerifier, resolve
 from theory.blocks.tokenwise import groups
 from theory.counts import Counts
+from theory.counts.steps import LONGEST
 from theory.decode.enumeration import AnyBlock
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
@@ -206,7 +207,7 @@ def decode(
     steps = [np.column_stack([calls[:, :2], calls[:, 2] + start]) for (_, calls), start in zip(parts, sizes, strict=False)]
     kept, emitted, request = np.concatenate(steps).T
     order = np.argsort(request, kind="stable")
-    counts = Counts.of(kept[order], drafted=gamma, emitted=emitted[order], request=request[order])
+    counts = Counts.of(kept[order], drafted=gamma, emitted=emitted[order], request=request[order], longest=max(gamma, LONGEST))
     return Decoded(np.concatenate([tokens for tokens, _ in parts]), counts)
 
 
