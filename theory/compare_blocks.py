@@ -19,6 +19,12 @@ from theory.verifiers.checks import is_believed
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "efficiencies",
+    "length_laws",
+]
+
+
 CELLS = 500
 """Of the grid that brackets block verification; the bracket is then about 1e-6 wide."""
 
@@ -37,6 +43,8 @@ BlockRules: TypeAlias = BlockVerifier | TokenVerifier | str | Iterable[BlockVeri
 
 def length_laws(rules: BlockRules, p: Brought, q: RowsLike | None = None, gamma: int = 5) -> "pd.DataFrame":
     """Give the law of the accepted length of each rule, where each position has the rows of a random one of those given.
+
+    Fractions are taken to float64.
 
     Parameters
     ----------
@@ -92,6 +100,8 @@ def efficiencies(
 ) -> "pd.DataFrame":
     """Give block efficiency and predicted speed-up of each rule at each gamma, positions i.i.d. as in `length_laws`.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     rules, p, q
@@ -118,11 +128,9 @@ def efficiencies(
 
     parameters.check("cost", cost, "[0, inf)")
     blocks = resolve_all(rules)
-    sizes = list(gammas)
+    sizes = parameters.listed("gammas", gammas)
     for gamma in sizes:
         parameters.check_count("gammas", gamma)
-    if not sizes:
-        raise ValueError("gammas is empty: at least one is wanted")
     target, draft = _rows(p, q)
     table = []
     for rule in blocks:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from theory import divergences, probs, sources
+from theory import divergences, parameters, probs, sources
 from theory.decode.enumeration import induced_sequence, target_sequence
 from theory.decode.iid import accepted_length_bounds
 from theory.decode.iid import length_pmf as iid_length_pmf
@@ -87,6 +87,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Compute several quantities for each pair of rows in one stream over them.
 
+    Fractions are kept.
+
     Parameters
     ----------
     verifier : TokenVerifier or str
@@ -117,10 +119,9 @@ def summarise(
     {'acceptance_rate': np.float64(1.0), 'pareto_gap': np.float64(0.0)}
     """
     rule = resolve(verifier)
-    names = list(quantities)
-    unknown = [name for name in names if name not in QUANTITIES]
-    if unknown:
-        raise ValueError(f"quantities: no {unknown[0]!r}; there are: {', '.join(QUANTITIES)}")
+    names = parameters.listed("quantities", quantities)
+    for name in names:
+        parameters.check_choice("quantities", name, QUANTITIES)
 
     def chunk(a: RowsLike, b: RowsLike, begin: int) -> dict[str, Any]:
         rows = probs.check_pair(a, b, begin)
@@ -145,6 +146,8 @@ def summarise(
 def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give α = Σ q(x) a(x) for each pair of rows, a probability.
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from theory.verifiers import Strict
@@ -157,6 +160,8 @@ def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | Non
 def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Array:
     """Give the induced law π for each pair of rows, shape (..., V).
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from theory.verifiers import Strict
@@ -168,6 +173,8 @@ def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None
 
 def total_variation(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give TV(π, p) between the induced law and the target for each pair of rows, a probability.
+
+    Fractions are kept.
 
     Examples
     --------

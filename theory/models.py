@@ -15,6 +15,21 @@ import numpy as np
 from theory import parameters, probs
 from theory.probs import Array, RowsLike
 
+__all__ = [
+    "IID",
+    "Disagreeing",
+    "Markov",
+    "Model",
+    "Pair",
+    "Random",
+    "Table",
+    "check",
+    "iid",
+    "markov",
+    "random",
+]
+
+
 Context = tuple[int, ...]
 """Tokens so far, the prompt's included."""
 
@@ -343,6 +358,8 @@ def check(pair: Any, context: Any) -> Context:
 def iid(p: RowsLike, q: RowsLike) -> Pair:
     """Make the pair of i.i.d. models with rows p and q.
 
+    Fractions are kept.
+
     Examples
     --------
     >>> iid([0.5, 0.5], [0.25, 0.75]).size
@@ -353,6 +370,8 @@ def iid(p: RowsLike, q: RowsLike) -> Pair:
 
 def markov(p: RowsLike, q: RowsLike, start: Context | None = None) -> Pair:
     """Make the pair of Markov models with rows p and q, of one order, after one start.
+
+    Fractions are kept.
 
     Examples
     --------
@@ -372,5 +391,6 @@ def random(size: int, seed: int, total_variation: parameters.Number | None = Non
     >>> round(float(abs(p - q).sum() / 2), 12)
     0.1
     """
+    parameters.check_count("seed", seed, 0)
     target, other = Random(size, 2 * seed, exact), Random(size, 2 * seed + 1, exact)
     return Pair(target, other if total_variation is None else Disagreeing(target, other, total_variation))

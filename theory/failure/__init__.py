@@ -8,7 +8,7 @@ where there is none. `search_sizes` follows a supremum that is reached only as t
 from theory.failure.atlas import plot as plot_atlas
 from theory.failure.atlas import same_tv, worst_pairs
 from theory.failure.derivations import derive
-from theory.failure.explain import (
+from theory.failure.explaining import (
     CEILING,
     REGIONS,
     TAIL,

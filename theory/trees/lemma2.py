@@ -2,13 +2,15 @@
 
 from typing import Any
 
-from theory import divergences, probs
+from theory import divergences, parameters, probs
 from theory.probs import Array, RowsLike
 from theory.truncation import Truncation
 
 
 def kl_single_draft(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
     """KL from what single-draft truncation verification samples to the truncated target: KL(q_A || p_A) (the paper's Lemma 2).
+
+    Fractions are taken to float64.
 
     Parameters
     ----------
@@ -40,6 +42,8 @@ def kl_single_draft(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
 def kl_deterministic(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
     """Mean KL from a fixed accepted candidate x ~ q_A to the truncated target: E ln(1/p_A(x)) (the paper's Lemma 2, EAGLE).
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     p, q, truncation
@@ -66,6 +70,7 @@ def kl_deterministic(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
 
 
 def _on_allowed(p: RowsLike, q: RowsLike, truncation: Truncation) -> tuple[Array, Array]:
+    parameters.check_kind("truncation", truncation, Truncation, "MinP(0.1)")
     target, draft = probs.check_pair(p, q)
     kept = draft * probs.indicator(truncation.allowed(target), target)
     truncated = truncation.truncate(target)
