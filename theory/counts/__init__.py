@@ -18,6 +18,7 @@ All results are ratios of whole numbers, so they come as `fractions.Fraction`, e
 ``table.astype({"conditional": float})`` a column.
 """
 
+from theory.counts.backtesting import backtest
 from theory.counts.convert import (
     conditional_from_unconditional,
     tokens_per_call_from_conditional,
@@ -27,7 +28,7 @@ from theory.counts.convert import (
 )
 from theory.counts.lengths import constant_rate, possible_rates
 from theory.counts.positions import conditional_rates, position_rates, unconditional_rates
-from theory.counts.predict import MODELS, predict
+from theory.counts.prediction import MODELS, predict
 from theory.counts.rates import (
     acceptance_rate,
     block_efficiency,
@@ -36,16 +37,19 @@ from theory.counts.rates import (
     per_request_mean,
     summary,
 )
+from theory.counts.reading import COLUMNS, read
 from theory.counts.steps import Counts
 from theory.counts.totals import MeanLength, Totals
 from theory.counts.uncertain import estimates, interval, position_intervals
 
 __all__ = [
+    "COLUMNS",
     "MODELS",
     "Counts",
     "MeanLength",
     "Totals",
     "acceptance_rate",
+    "backtest",
     "block_efficiency",
     "conditional_acceptance_rate",
     "conditional_from_unconditional",
@@ -59,6 +63,7 @@ __all__ = [
     "position_rates",
     "possible_rates",
     "predict",
+    "read",
     "summary",
     "tokens_per_call_from_conditional",
     "tokens_per_call_from_unconditional",

@@ -74,7 +74,8 @@ def predict(
     Notes
     -----
     All of it supposes the *prefix property*: S_i = P(τ >= i) does not depend on how many tokens are drafted behind position i.
-    Token-wise rules have it; block verification, whose verdict looks ahead, does not. And it supposes that blocks *start* in
+    Token-wise rules have it by construction, and the block rules of the package have it in law, though their verdict looks ahead;
+    one that keeps all or nothing does not, nor a drafter that stops where it is unsure. And it supposes that blocks *start* in
     contexts that are alike: at another gamma a decoder stops elsewhere, so they are not quite; `backtest` measures it.
 
     The range, with m = E[τ] at K and M = E[τ] at K'. *Only m known.* K' < K: of numbers that do not rise the first K' have a mean
