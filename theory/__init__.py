@@ -42,6 +42,7 @@ from theory import (
     sequences,
     synthetic,
     traces,
+    trees,
     truncation,
     verifiers,
 )
@@ -170,6 +171,7 @@ __all__ = [
     "synthetic",
     "total_variation",
     "traces",
+    "trees",
     "truncation",
     "verifiers",
 ]

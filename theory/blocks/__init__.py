@@ -1,6 +1,5 @@
-"""Block verifiers: token-wise, block verification, hierarchical, greedy; and trees."""
+"""Block verifiers: token-wise, block verification, hierarchical, greedy."""
 
-from theory.blocks import tree
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome
 from theory.blocks.catalogue import BLOCK_RULES, GROUP, parse, registered, resolve, resolve_all
 from theory.blocks.greedy import GreedyBlock
@@ -22,5 +21,4 @@ __all__ = [
     "registered",
     "resolve",
     "resolve_all",
-    "tree",
 ]
