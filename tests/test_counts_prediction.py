@@ -196,10 +196,10 @@ def test_one_gamma_or_several():
     [
         (lambda: counts.predict(HISTOGRAM, 0), r"^gammas\[0\] = 0: must be a whole number"),
         (lambda: counts.predict(HISTOGRAM, [2, 2.5]), r"^gammas\[1\] = 2.5"),
-        (lambda: counts.predict(HISTOGRAM, []), r"^gammas has 0 entries"),
+        (lambda: counts.predict(HISTOGRAM, []), r"^gammas is empty"),
         (lambda: counts.predict(HISTOGRAM, 2, confidence=95), r"^confidence = 95"),
         (lambda: counts.predict(MeanLength(1, 2), 2, confidence=95), r"^confidence = 95"),
-        (lambda: counts.predict(HISTOGRAM, 2, over="tokens"), r"^over = 'tokens': must be 'steps' or 'requests'"),
+        (lambda: counts.predict(HISTOGRAM, 2, over="tokens"), r"^over = 'tokens': must be one of steps, requests"),
         (lambda: counts.predict(HISTOGRAM, 2, over="requests"), r"^over = 'requests': which request a step was of is not known"),
         (lambda: counts.predict(Totals(120, 470, 301), 2), r"^drafted = 470: is no multiple"),
         (lambda: counts.predict(Counts.of([0], drafted=2, censored=[True]), 2), r"^counts has no verdict at position 1"),

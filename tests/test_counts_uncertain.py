@@ -223,8 +223,8 @@ def test_positions_over_requests():
         (lambda: counts.interval(len, HISTOGRAM), r"^statistic = len: must be one of acceptance_rate, "),
         (lambda: counts.interval("mean", HISTOGRAM), r"^statistic = mean: must be one of"),
         (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, confidence=95), r"^confidence = 95"),
-        (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, average="mean"), r"^average = 'mean': must be 'pooled'"),
-        (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, over="tokens"), r"^over = 'tokens': must be 'steps'"),
+        (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, average="mean"), r"^average = 'mean': must be one of pooled"),
+        (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, over="tokens"), r"^over = 'tokens': must be one of steps"),
         (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, over="requests"), r"^over = 'requests': which request"),
         (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, average="per_request"), r"^over = 'requests': which request"),
         (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from theory import parameters, traces, verifiers
-from theory.counts import checks, prediction
+from theory.counts import prediction
 from theory.probs import Array
 from theory.verifiers import TokenVerifier
 
@@ -93,18 +93,19 @@ def backtest(
     import pandas as pd
 
     parameters.check_count("fitted", fitted)
-    wanted = checks.listed(gammas, "gammas")
+    wanted = parameters.listed("gammas", gammas)
     for i, gamma in enumerate(wanted):
         parameters.check_count(f"gammas[{i}]", gamma)
-    if starts not in ("decoded", "every"):
-        raise ValueError(f"starts = {starts!r}: must be 'decoded' or 'every'")
+    parameters.check_choice("starts", starts, ("decoded", "every"))
+    if trace is not None:
+        parameters.check_kind("trace", trace, traces.Trace, "traces.example()")
     recorded = traces.example().with_tail_tokens(TAIL_TOKENS) if trace is None else trace
     ends = [0, len(recorded.p)]
     if recorded.prompt_id is not None:
         ends[1:1] = (np.flatnonzero(np.diff(recorded.prompt_id)) + 1).tolist()
-    longest = max(fitted, *wanted)
-    if longest > max(np.diff(ends)):
-        raise ValueError(f"gamma = {longest}: must be at most {max(np.diff(ends))}, the positions of the longest text")
+    longest, room = max(fitted, *wanted), int(np.diff(ends).max())
+    if longest > room:
+        raise ValueError(f"gamma = {longest}: must be at most {room}, the positions of the longest text")
     p, q = np.asarray(recorded.p), np.asarray(recorded.q)
     records: list[dict[str, Any]] = []
     for rule in verifiers.resolve_all(rules, "rules"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theory import intervals, parameters
-from theory.counts import checks, positions, rates, tally, uncertain
+from theory.counts import positions, rates, tally, uncertain
 from theory.counts.convert import unconditional_from_conditional
 from theory.counts.lengths import geometric, mean_and_gamma, solve
 from theory.counts.steps import Counts
@@ -99,7 +99,7 @@ def predict(
     2      5  pooled_rate     2992/1875          4/3          11/6
     3      5     constant      1.620226          4/3          11/6
     """
-    wanted = [gammas] if isinstance(gammas, int | np.integer) else checks.listed(gammas, "gammas")
+    wanted = [gammas] if isinstance(gammas, int | np.integer) else parameters.listed("gammas", gammas)
     for i, gamma in enumerate(wanted):
         parameters.check_count(f"gammas[{i}]", gamma)
     parameters.check("confidence", confidence, "(0, 1)")

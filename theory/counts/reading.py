@@ -57,6 +57,8 @@ def read(path: str | os.PathLike[str], *, drafted: int | None = None, longest: i
     >>> read(path).accepted
     array([3, 0])
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path = {path!r}: must be the path of a file")
     place = Path(path)
     form = SUFFIXES.get(place.suffix.lower())
     if form is None:

@@ -109,8 +109,8 @@ def interval(
     if name is None:
         raise ValueError(f"statistic = {getattr(statistic, '__name__', statistic)!s}: must be one of {', '.join(_STATISTICS)}")
     parameters.check("confidence", confidence, "(0, 1)")
-    if average not in ("pooled", "per_request"):
-        raise ValueError(f"average = {average!r}: must be 'pooled' or 'per_request'")
+    parameters.check_choice("average", average, ("pooled", "per_request"))
+    tally.sums(counts)
     if isinstance(counts, Totals | MeanLength):
         if over == "requests" or average == "per_request":
             asked = f"average = {average!r}" if average == "per_request" else f"over = {over!r}"
@@ -153,8 +153,8 @@ def unit_of(counts: Counts, over: Unit | None) -> Unit:
     ValueError
         For anything but "steps" and "requests", and for requests that are not known.
     """
-    if over not in (None, "steps", "requests"):
-        raise ValueError(f"over = {over!r}: must be 'steps' or 'requests'")
+    if over is not None:
+        parameters.check_choice("over", over, ("steps", "requests"))
     several = counts.request is not None and len(counts) > 0 and bool((counts.request != counts.request[0]).any())
     if over == "requests" and not several:
         which = "which request a step was of is not known" if counts.request is None else "all steps are of one request"
