@@ -65,9 +65,9 @@ def test_totals_by_the_range_alone():
     assert counts.interval(counts.block_efficiency, totals)[1:3] == (1 + 4 * low, 1 + 4 * high)
     cut = counts.interval(counts.block_efficiency, Totals(120, 480, 301, emitted=400, gamma=4))
     assert cut[1:3] == tuple(5 * end for end in intervals.bounded_mean(400 / 600, 120))
-    assert cut.how == "from the range 0..5 alone (Chernoff), 120 steps as if independent, 95%"
+    assert cut.how == "from the range 0..5 of emitted tokens alone (Chernoff), 120 steps as if independent, 95%"
     supposed = counts.interval(counts.mean_accepted, Totals(120, 480, 301))
-    assert supposed.how == "from the range 0..4 alone (Chernoff), 120 steps as if independent, if each drafted 4, 95%"
+    assert supposed.how.endswith("0..4 of accepted tokens alone (Chernoff), 120 steps as if independent, if each drafted 4, 95%")
     mean = counts.interval(counts.mean_accepted, MeanLength(F(301, 120), 4, steps=120))
     assert mean == counts.interval(counts.mean_accepted, totals)
 
@@ -249,6 +249,10 @@ def test_positions_over_requests():
         (lambda: counts.interval(counts.mean_accepted, HISTOGRAM, seed=-1), r"^seed = -1"),
         (lambda: counts.estimates(HISTOGRAM, confidence=0), r"^confidence = 0"),
         (lambda: counts.estimates(HISTOGRAM, over="requests"), r"^over = 'requests'"),
+        (lambda: counts.estimates(Totals(1, 2, 1), over="requests"), r"^over = 'requests': which request"),
+        (lambda: counts.estimates(Totals(1, 2, 1), over="tokens"), r"^over = 'tokens'"),
+        (lambda: counts.estimates(HISTOGRAM, seed=-1), r"^seed = -1"),
+        (lambda: counts.estimates(HISTOGRAM, resamples=1), r"^resamples = 1"),
         (lambda: counts.estimates([1]), r"^counts = \[1\]: must be Counts"),
         (lambda: counts.position_intervals(HISTOGRAM, confidence=1.5), r"^confidence = 1.5"),
         (lambda: counts.position_intervals(HISTOGRAM, over="requests"), r"^over = 'requests'"),

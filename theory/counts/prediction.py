@@ -12,7 +12,7 @@ from theory.counts.convert import unconditional_from_conditional
 from theory.counts.lengths import geometric, mean_and_gamma, solve
 from theory.counts.steps import Counts
 from theory.counts.tally import Logged, Unit
-from theory.counts.totals import MeanLength, Totals
+from theory.counts.totals import MeanLength, NotKnownError, Totals
 from theory.intervals import LEVEL, RESAMPLES, Interval, percent
 from theory.parameters import Number
 from theory.probs import Array
@@ -104,7 +104,7 @@ def predict(
         parameters.check_count(f"gammas[{i}]", gamma)
     parameters.check("confidence", confidence, "(0, 1)")
     if isinstance(counts, Totals | MeanLength):
-        records = _from_mean(counts, wanted, confidence)
+        records = _from_mean(counts, wanted, over, confidence)
     else:
         records = _from_lengths(counts, wanted, over, confidence, resamples, seed)
     import pandas as pd
@@ -121,11 +121,12 @@ def _record(gamma: int, model: str, found: Interval, possible: tuple[Any, Any]) 
 # --- from a mean ------------------------------------------------------------------------------------------------------
 
 
-def _from_mean(counts: Totals | MeanLength, gammas: Sequence[int], confidence: float) -> list[dict[str, Any]]:
+def _from_mean(counts: Totals | MeanLength, gammas: Sequence[int], over: Unit | None, confidence: float) -> list[dict[str, Any]]:
     mean, drafted = mean_and_gamma(counts)
+    uncertain.unit_of(counts, over)
     try:
         ends = uncertain.interval(rates.mean_accepted, counts, confidence=confidence)
-    except ValueError as error:
+    except NotKnownError as error:
         ends = Interval(mean, np.nan, np.nan, str(error))
     records = []
     for gamma in gammas:
