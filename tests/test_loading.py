@@ -101,7 +101,7 @@ class NoRule:
         (RULE, "own.py:Own:3", r"cannot place '3'; the arguments are \(none\)"),
         ("x = 1", "own.py:Own", "own.py has no class 'Own' that is a TokenVerifier; it has none"),
         ("", "theory.verifiers:Nobody", "theory.verifiers has no class 'Nobody'"),
-        ("", "mine:Mine", "no verifier is called 'mine'; .* a rule of your own is file.py:Class or package.module:Class"),
+        ("", "nowhere:Mine", "no verifier is called 'nowhere'; .* a rule of your own is file.py:Class or package.module:Class"),
         ("", "mine.py:Mine:least=0.1,0.2,0.3", "cannot place '0.3'"),
     ],
 )

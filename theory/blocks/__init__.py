@@ -1,6 +1,5 @@
-"""Block verifiers: token-wise, block verification, hierarchical, greedy; trees; and the statistics of accept counts."""
+"""Block verifiers: token-wise, block verification, hierarchical, greedy."""
 
-from theory.blocks import statistics, tree
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome
 from theory.blocks.catalogue import BLOCK_RULES, GROUP, parse, registered, resolve, resolve_all
 from theory.blocks.greedy import GreedyBlock
@@ -22,6 +21,4 @@ __all__ = [
     "registered",
     "resolve",
     "resolve_all",
-    "statistics",
-    "tree",
 ]

@@ -11,8 +11,8 @@ import numpy as np
 
 from theory import models, parameters, probs
 from theory.blocks import BlockVerifier, resolve
-from theory.blocks.statistics import Counts
 from theory.blocks.tokenwise import groups
+from theory.counts import Counts
 from theory.decode.enumeration import AnyBlock
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
