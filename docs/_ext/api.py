@@ -122,7 +122,7 @@ def write(app: Sphinx) -> None:
     generated.keep_only(folder, {"index.rst", *(f"{name}.rst" for name in found)})
 
 
-MATHEMATICS = re.compile(r"``.*?``|\|(?=[^\s|])([^|]*[^\s|])\||(?<=[( ])\*(?=[A-Z])")
+MATHEMATICS = re.compile(r"``.*?``|\|(?=[^\s|])[^|]*[^\s|]\| {0,2}|(?<=[( ])\*(?=\w)")
 
 
 def escape(app: Sphinx, what: str, name: str, obj: object, options: object, lines: list[str]) -> None:
@@ -134,7 +134,10 @@ def escape(app: Sphinx, what: str, name: str, obj: object, options: object, line
 
 def _escaped(found: re.Match[str]) -> str:
     text = found[0]
-    return text if text.startswith("`") else text.replace("|", r"\|").replace("*", r"\*")
+    if text.startswith("`"):
+        return text
+    longer = text.rstrip().replace("|", r"\|").replace("*", r"\*")
+    return longer.ljust(len(text)) if text.endswith("  ") else longer + " " * (len(text) - len(text.rstrip()))  # tables keep their width
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
