@@ -107,6 +107,7 @@ def compare(
     parameters.check_count("gamma", gamma)
     parameters.check_count("resamples", resamples, 2)
     parameters.check("confidence", confidence, "(0, 1)")
+    parameters.check_count("seed", seed, 0)
     target, draft = sources.rows(p, q)
     means = _Bootstrap((len(rules), len(MEANS)), resamples, seed)
     width = int(target.shape[-1])

@@ -19,6 +19,12 @@ from theory.verifiers.checks import is_believed
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "efficiencies",
+    "length_laws",
+]
+
+
 CELLS = 500
 """Of the grid that brackets block verification; the bracket is then about 1e-6 wide."""
 
@@ -118,11 +124,9 @@ def efficiencies(
 
     parameters.check("cost", cost, "[0, inf)")
     blocks = resolve_all(rules)
-    sizes = list(gammas)
+    sizes = parameters.listed("gammas", gammas)
     for gamma in sizes:
         parameters.check_count("gammas", gamma)
-    if not sizes:
-        raise ValueError("gammas is empty: at least one is wanted")
     target, draft = _rows(p, q)
     table = []
     for rule in blocks:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from theory import divergences, probs, sources
+from theory import divergences, parameters, probs, sources
 from theory.decode.enumeration import induced_sequence, target_sequence
 from theory.decode.iid import accepted_length_bounds
 from theory.decode.iid import length_pmf as iid_length_pmf
@@ -117,10 +117,9 @@ def summarise(
     {'acceptance_rate': np.float64(1.0), 'pareto_gap': np.float64(0.0)}
     """
     rule = resolve(verifier)
-    names = list(quantities)
-    unknown = [name for name in names if name not in QUANTITIES]
-    if unknown:
-        raise ValueError(f"quantities: no {unknown[0]!r}; there are: {', '.join(QUANTITIES)}")
+    names = parameters.listed("quantities", quantities)
+    for name in names:
+        parameters.check_choice("quantities", name, QUANTITIES)
 
     def chunk(a: RowsLike, b: RowsLike, begin: int) -> dict[str, Any]:
         rows = probs.check_pair(a, b, begin)

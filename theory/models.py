@@ -15,6 +15,21 @@ import numpy as np
 from theory import parameters, probs
 from theory.probs import Array, RowsLike
 
+__all__ = [
+    "IID",
+    "Disagreeing",
+    "Markov",
+    "Model",
+    "Pair",
+    "Random",
+    "Table",
+    "check",
+    "iid",
+    "markov",
+    "random",
+]
+
+
 Context = tuple[int, ...]
 """Tokens so far, the prompt's included."""
 
@@ -372,5 +387,6 @@ def random(size: int, seed: int, total_variation: parameters.Number | None = Non
     >>> round(float(abs(p - q).sum() / 2), 12)
     0.1
     """
+    parameters.check_count("seed", seed, 0)
     target, other = Random(size, 2 * seed, exact), Random(size, 2 * seed + 1, exact)
     return Pair(target, other if total_variation is None else Disagreeing(target, other, total_variation))

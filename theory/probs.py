@@ -13,7 +13,6 @@ The conventions
 * 0 log 0 = 0, and log(x/0) = inf for x > 0.
 """
 
-import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -25,6 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import parameters
+
+__all__ = [
+    "TOLERANCE",
+    "InverseCDF",
+    "check_pair",
+    "check_rows",
+    "entropy",
+    "from_logits",
+    "normalise",
+    "sample",
+]
+
 
 Array = npt.NDArray[Any]
 RowsLike = npt.ArrayLike | Sequence[Any]
@@ -640,7 +651,9 @@ def sample(rows: RowsLike, rng: np.random.Generator, size: int | tuple[int, ...]
     """
     array = check_rows(rows, "rows")
     parameters.check_generator("rng", rng)
-    shape = tuple(size) if isinstance(size, tuple | list) else (operator.index(size),)
+    shape = tuple(size) if isinstance(size, tuple | list) else (size,)
+    for length in shape:
+        parameters.check_count("size", length, 0)
     lead = array.shape[:-1]
     tokens = np.empty(shape + lead, dtype=np.intp)
     for where in np.ndindex(lead):

@@ -12,6 +12,16 @@ import numpy as np
 from theory import probs, traces
 from theory.probs import Array, RowsLike
 
+__all__ = [
+    "Brought",
+    "RowSource",
+    "TraceLike",
+    "arrays",
+    "is_trace",
+    "rows",
+]
+
+
 TraceLike: TypeAlias = traces.Trace | str | os.PathLike[str]
 """A trace, or the path of its file."""
 

@@ -5,7 +5,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from theory import probs
+from theory import parameters, probs
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome, possible
 from theory.verifiers import TokenVerifier, resolve
 
@@ -53,8 +53,7 @@ class Tokenwise(BlockVerifier):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "verifier", resolve(self.verifier))
-        if self.bonus not in BONUS:
-            raise ValueError(f"bonus = {self.bonus!r}: must be one of {', '.join(BONUS)}")
+        parameters.check_choice("bonus", self.bonus, BONUS)
 
     @property
     def lossless(self) -> bool:

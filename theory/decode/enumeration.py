@@ -134,7 +134,8 @@ def emitted(outcome: Outcome) -> int:
 def target_sequence(pair: Pair, length: int, context: Context = ()) -> Array:
     """Law of the next ``length`` tokens of the target itself, shape (V,) * length."""
     parameters.check_count("length", length, 0)
-    row = pair.rows(models.check(pair, context))[0]
+    start = models.check(pair, context)
+    row = pair.rows(start)[0]
     if length == 0:
         return _array(row.sum() ** 0, row)
     if length == 1:
@@ -188,10 +189,10 @@ def induced_sequence(
     >>> bool((law == target_sequence(pair, 3)).all())
     True
     """
+    parameters.check_count("gamma", gamma)
     length = gamma + 1 if length is None else length
     parameters.check_count("length", length)
-    if continue_with not in CONTINUE:
-        raise ValueError(f"continue_with = {continue_with!r}: must be one of {', '.join(CONTINUE)}")
+    parameters.check_choice("continue_with", continue_with, CONTINUE)
     check_budget(pair, gamma, "induced_sequence", length)
     rule, start = resolve(block), models.check(pair, context)
     known: dict[Any, Array] = {}

@@ -13,7 +13,7 @@ from theory import models, parameters, probs
 from theory.blocks import BlockVerifier, resolve
 from theory.blocks.tokenwise import groups
 from theory.counts import Counts
-from theory.decode.enumeration import AnyBlock
+from theory.decode.enumeration import CONTINUE, AnyBlock
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
 from theory.monte_carlo.estimate import Estimate, binomial, progress
@@ -154,10 +154,12 @@ def induced_sequence(
     array([[0., 0.],
            [0., 1.]])
     """
+    parameters.check_count("gamma", gamma)
     length = gamma + 1 if length is None else length
     parameters.check_count("length", length)
-    if continue_with not in ("target", "decoder"):
-        raise ValueError(f"continue_with = {continue_with!r}: must be one of target, decoder")
+    parameters.check_choice("continue_with", continue_with, CONTINUE)
+    parameters.check_count("gamma", gamma)
+    models.check(pair, context)
     if pair.size**length > 1 << 24:
         raise ValueError(f"length = {length}: a law over {pair.size}^{length} texts does not fit; use theory.monte_carlo.decode")
     task = (block, pair, gamma, context, length, continue_with)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from theory import divergences, probs
+from theory import divergences, parameters, probs
 from theory.probs import Array, RowsLike
 from theory.truncation import Truncation
 
@@ -66,6 +66,7 @@ def kl_deterministic(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
 
 
 def _on_allowed(p: RowsLike, q: RowsLike, truncation: Truncation) -> tuple[Array, Array]:
+    parameters.check_kind("truncation", truncation, Truncation, "MinP(0.1)")
     target, draft = probs.check_pair(p, q)
     kept = draft * probs.indicator(truncation.allowed(target), target)
     truncated = truncation.truncate(target)
