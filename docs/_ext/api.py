@@ -45,7 +45,8 @@ def modules() -> dict[str, ModuleType]:
 def names(module: ModuleType) -> list[str]:
     """Give what a module exports, or else the public classes and functions that it defines."""
     if hasattr(module, "__all__"):
-        return [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
+        exported = ((name, getattr(module, name)) for name in module.__all__)
+        return [name for name, value in exported if not inspect.ismodule(value) and typing.get_origin(value) is None]
     own = [
         name
         for name, value in vars(module).items()

@@ -129,7 +129,7 @@ def facts(rule: theory.TokenVerifier) -> str:
         ["Line TV(π, p) + R = TV(p, q)", where],
         ["Replacement depends on the rejected token", "yes" if rule.residual_depends_on_draft else "no"],
     ]
-    return generated.table(["", ""], rows)
+    return generated.facts(rows)
 
 
 def pair_table(rule: theory.TokenVerifier) -> str:
@@ -169,8 +169,9 @@ def worst_table(rule: theory.TokenVerifier) -> str:
 def draw_law(rule: theory.TokenVerifier, path: Path) -> None:
     """Draw the golden pair and what the rule makes of it."""
     p, q, law = law_on(rule)
-    figure, axes = plt.subplots(figsize=(6, 3.4), layout="constrained")
-    plotting.plot_induced(p, q, law.induced, ceiling=rule.ceiling, title=str(rule), ax=axes)
+    figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
+    plotting.plot_induced(p, q, law.induced, ceiling=rule.ceiling, title=str(rule), ax=axes, legend=False)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
     save(figure, path)
 
 
@@ -235,7 +236,7 @@ Suprema of `{rule}` over all pairs of rows and all vocabularies, as `theory wors
 {worst_table(rule)}
 ## What it buys
 
-{swept} on the 512 positions of the bundled trace, its tails spread over 1 024 tokens.
+{swept} on the 512 positions of the bundled trace, its tails spread over 1024 tokens.
 
 ![Acceptance rate against total variation]({f"pictures/{name}-curve.png"})
 
@@ -313,9 +314,8 @@ q = (2/3, 1/3) and on the golden pair, both i.i.d.
             rows.append([said, *map(number, pmf), number(mean), number(mean + 1)])
         parts += [
             f"## {cls.__name__}\n",
-            generated.table(
-                ["", ""],
-                [["Short name", f"`{rule}`"], ["Rule", generated.cell(cls.formula)], ["Lossless", cls.claim], ["Source", generated.cell(cls.source)]],
+            generated.facts(
+                [["Short name", f"`{rule}`"], ["Rule", generated.cell(cls.formula)], ["Lossless", cls.claim], ["Source", generated.cell(cls.source)]]
             ),
             generated.table(["pair", "P(τ=0)", "P(τ=1)", "P(τ=2)", "E[τ]", "block efficiency"], rows),
             f"```{{eval-rst}}\n.. autoclass:: theory.blocks.{cls.__name__}\n   :no-index:\n```\n",

@@ -28,3 +28,9 @@ def table(headings: list[str], rows: list[list[object]]) -> str:
     """Write a Markdown table; cells are Markdown."""
     lines = [headings, ["---"] * len(headings), *rows]
     return "".join(f"| {' | '.join(str(value) for value in line)} |\n" for line in lines)
+
+
+def facts(rows: list[list[object]]) -> str:
+    """Write names and what is said of each, as a table without a heading."""
+    lines = [f"* - {name}\n  - {said}" for name, said in rows]
+    return "```{list-table}\n:class: facts\n:widths: 30 70\n\n" + "\n".join(lines) + "\n```\n"

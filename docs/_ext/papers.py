@@ -24,7 +24,7 @@ def link(found: re.Match[str]) -> str:
     """Point a link of ``figures/README.md`` at the same thing seen from the page."""
     text, target = found[1], found[2]
     if target.startswith("../notebooks/"):
-        return f"[{text}](../notebooks/{Path(target).name})"
+        return f"{{doc}}`{text} </notebooks/{Path(target).stem}>`"
     return f"{{download}}`{text} <../../figures/{target}>`"
 
 
