@@ -15,6 +15,7 @@ import theory
 from theory import counts, models, sequences
 from theory.blocks import resolve
 from theory.counts import Counts
+from theory.trees import Tree
 
 MODULES = [
     importlib.import_module(f"theory.{name}")
@@ -52,9 +53,9 @@ def functions() -> dict[str, Callable[..., Any]]:
     """Give the public functions by name: those of ``theory.__all__``, and of the modules' own ``__all__``."""
     found = {}
     for module in (theory, *MODULES):
-        for name in getattr(module, "__all__", vars(module)):
+        for name in module.__all__:
             thing = getattr(module, name)
-            if callable(thing) and not isinstance(thing, type) and thing not in found.values():
+            if inspect.isroutine(thing) and not name.startswith("plot_") and thing not in found.values():
                 found[f"{module.__name__}.{name}"] = thing
     return found
 
@@ -116,6 +117,12 @@ def values(rule: Any = "strict", rows: tuple[Any, Any] = (P, Q)) -> dict[str, Ca
         "seed": lambda: 0,
         "divergence": lambda: "kl_divergence",
         "total_variation": lambda: 0.2,
+        "target": lambda: p,
+        "cost": lambda: 0.1,
+        "factor": lambda: 2,
+        "count": lambda: 1,
+        "tree": lambda: Tree.from_nested({0: {0: {}}, 1: {}}),
+        "row_of": lambda: lambda path: P,
     }
 
 

@@ -1,6 +1,5 @@
 """Explanations: gains and losses are the total variation, exactly; regions, tokens and baselines are what they are called."""
 
-import json
 from dataclasses import dataclass
 from fractions import Fraction as F
 
@@ -13,9 +12,7 @@ from hypothesis import strategies as st
 
 import theory
 from tests import cases
-from tests.commands import run
-from theory import exact, failure, plotting, testing, traces
-from theory.failure.explain import _decoded
+from theory import exact, failure, plotting, testing
 from theory.truncation import MinP, TopK
 from theory.verifiers import RULES
 
@@ -274,126 +271,6 @@ def test_texts_may_be_a_sequence():
     assert list(failure.explain(LENIENT, P, Q, texts=["a", "b"]).tokens["text"]) == ["a", "", ""]
 
 
-# --- positions of a trace ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def trace():
-    p = [[0.5, 0.5], [0.5, 0.5], [0.2, 0.8], [0.9, 0.1]]
-    q = [[0.5, 0.5], [0.9, 0.1], [0.6, 0.4], [0.6, 0.4]]
-    return traces.Trace.from_rows(p, q, tokens=[0, 1, -1, 0], prompt_id=[0, 0, 1, 1], position=[0, 1, 0, 1])
-
-
-def test_the_worst_positions_come_first_and_ties_in_order(trace):
-    rule = theory.CoS(0.5)
-    found = failure.explain_positions(rule, trace, worst=4)
-    assert [one.position for one in found] == [1, 2, 3, 0]  # 1 and 2 are equal, though 0.8 - 0.4 is not 0.9 - 0.5 in floats
-    for one in found:
-        assert one.total_variation == pytest.approx(
-            theory.exact.total_variation(rule, trace.p[one.position], trace.q[one.position])
-        )
-    assert [one.position for one in failure.explain_positions(rule, trace, worst=2, by="kl_divergence")] == [2, 3]
-    assert [one.position for one in failure.explain_positions(theory.Strict(), trace, worst=2)] == [0, 1]
-
-
-def test_streaming_does_not_change_the_answer(monkeypatch):
-    rng = np.random.default_rng(0)
-    p, q = rng.dirichlet(np.ones(5), size=(2, 40)).round(1) + 0.05
-    trace = traces.Trace.from_rows(theory.normalise(p), theory.normalise(q))
-    rule = theory.Lenience(0.5)
-    whole = [one.position for one in failure.explain_positions(rule, trace, worst=7)]
-    monkeypatch.setattr("theory.probs.CHUNK", 15)
-    assert [one.position for one in failure.explain_positions(rule, trace, worst=7)] == whole
-    values = theory.exact.total_variation(rule, trace.p, trace.q).round(12)
-    assert whole == list(np.argsort(-values, kind="stable")[:7])
-
-
-def test_what_the_trace_knows_of_a_position(trace):
-    texts = {1: " yes"}
-    assert (
-        failure.explain_position(theory.Strict(), trace, 1, texts=texts).context
-        == "prompt 0, after 1 token, the text has 1 ' yes'"
-    )
-    assert failure.explain_position(theory.Strict(), trace, 2).context == "prompt 1, after 0 tokens"
-    assert "at position 1 (prompt 0" in str(failure.explain_position(theory.Strict(), trace, 1))
-
-
-def test_the_bundled_trace():
-    trace = traces.example()
-    for rule in (theory.Lenience(0.4), theory.SpecCascade(0.3)):
-        (one,) = failure.explain_positions(rule, trace, worst=1)
-        (spread,) = failure.explain_positions(rule, trace.with_tail_tokens(64), worst=1)
-        for found in (one, spread):
-            gained, lost = moved(found.regions)
-            assert gained == pytest.approx(lost, abs=1e-9) == pytest.approx(found.total_variation, abs=1e-9)
-            assert (found.tokens["token"] == -1).sum() <= 1
-        values = theory.exact.total_variation(rule, np.asarray(trace.p), np.asarray(trace.q))
-        assert one.position == values.argmax()
-        assert set(one.tokens["token"]) <= {-1, *trace.ids[one.position]}
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda t: failure.explain_position(LENIENT, t, 4), r"position = 4: trace has the positions 0\.\.3"),
-        (lambda t: failure.explain_position(LENIENT, t, -1), "position = -1: must be a whole number of at least 0"),
-        (lambda t: failure.explain_position(LENIENT, t.p, 0), "trace is a ndarray: must be a theory.Trace"),
-        (lambda t: failure.explain_position(LENIENT, t, 0, share=2), "share = 2"),
-        (lambda t: failure.explain_positions(LENIENT, t, worst=5), "worst = 5: trace has 4 positions"),
-        (lambda t: failure.explain_positions(LENIENT, t, worst=0), "worst = 0"),
-        (lambda t: failure.explain_positions(LENIENT, t, by="speed"), "by = 'speed': must be one of acceptance_rate"),
-        (lambda t: failure.explain_positions("strict", t), "must be a TokenVerifier"),
-        (
-            lambda t: failure.explain_positions(LENIENT, t, by="total_variation_to_baseline"),
-            "lenience:1/2 has no true baseline but the target",
-        ),
-    ],
-)
-def test_errors_of_positions(call, message, trace):
-    with pytest.raises(ValueError, match=message):
-        call(trace)
-
-
-# --- what tokens say --------------------------------------------------------------------------------------------------
-
-
-def tokenizer(tmp_path, content):
-    path = tmp_path / "tokenizer.json"
-    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return path
-
-
-def test_texts_of_tokenizers(tmp_path):
-    byte_level = {"model": {"vocab": {"Ġthe": 0, "Ċ": 1, "â": 2, "Ã©": 3, "가": 5}}, "decoder": {"type": "ByteLevel"}}
-    byte_level["added_tokens"] = [{"id": 4, "content": "<|im_start|>"}]
-    assert failure.read_texts(tokenizer(tmp_path, byte_level)) == {
-        0: " the",
-        1: "\n",
-        2: "\\xe2",
-        3: "é",
-        4: "<|im_start|>",
-        5: "가",
-    }
-    unigram = {"model": {"vocab": [["<unk>", 0.0], ["▁the", -1.5]]}, "added_tokens": None}
-    assert failure.read_texts(tokenizer(tmp_path, unigram)) == {0: "<unk>", 1: " the"}
-    assert failure.read_texts(tokenizer(tmp_path, {"the": 3})) == {3: "the"}
-
-
-def test_every_byte_has_its_character():
-    characters = [chr(code) for code in range(0x200)]
-    decoded = {_decoded(character + "a")[:-1] for character in characters if _decoded(character) != character}
-    assert len(failure.explain.__globals__["_BYTES"]) == 256
-    assert "\\x80" in decoded
-
-
-@pytest.mark.parametrize(
-    "content", ["{", "[1, 2]", "3", '{"a": "b"}', '{"model": {}}', '{"model": {"vocab": [1]}}', '{"a": true}']
-)
-def test_what_is_no_tokenizer_is_refused(content, tmp_path):
-    with pytest.raises(ValueError, match=r"tokenizer\.json: is (no JSON text|neither a tokenizer)"):
-        failure.read_texts(tokenizer(tmp_path, content))
-
-
 # --- the picture ------------------------------------------------------------------------------------------------------
 
 
@@ -419,90 +296,3 @@ def test_the_picture_shows_the_tables():
     plt.close(axes.figure)
     with pytest.raises(ValueError, match="tokens = 0"):
         plotting.plot_explained(found, tokens=0)
-
-
-# --- the command ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def trace_file(trace, tmp_path, monkeypatch):
-    monkeypatch.delenv("COLUMNS", raising=False)
-    path = tmp_path / "my.safetensors"
-    trace.write(path)
-    return path
-
-
-def test_the_command_prints_draws_and_writes_the_explanation(capsys, trace_file, tmp_path):
-    vocabulary = tokenizer(tmp_path, {"no": 0, "yes": 1})
-    files = tmp_path / "out.csv", tmp_path / "out.png"
-    options = ["--trace", trace_file, "--tokenizer", vocabulary, "--share", 1, "--csv", files[0], "--plot", files[1]]
-    code, out, err = run(capsys, "explain", "cos:0.5", *options, "--worst", 2)
-    assert (code, err) == (0, "")
-    found = failure.explain_positions(theory.CoS(0.5), traces.read(trace_file), worst=2, share=1, texts=["no", "yes"])
-    for one in found:
-        assert str(one).split("\n")[1] in out
-    assert out.count("'yes'") >= 4
-    written = pd.read_csv(files[0])
-    assert list(written["position"]) == [1, 1, 2, 2]
-    np.testing.assert_allclose(written["change"], pd.concat([one.tokens for one in found])["change"])
-    assert files[1].stat().st_size > 10_000
-    assert out.splitlines()[-2:] == [f"wrote {files[0]}", f"wrote {files[1]}"]
-    code, out, _ = run(capsys, "explain", "cos:0.5", "--trace", trace_file, "--position", 3)
-    assert code == 0
-    assert "cos:0.5 at position 3 (prompt 1, after 1 token, the text has 0)" in out
-
-
-def test_the_command_is_exact_on_fractions_and_shows_the_tail(capsys):
-    _, out, _ = run(capsys, "explain", "lenience:1/2", "--p", "4/10,3/10,2/10,1/10", "--q", "1/5,1/4,1/4,3/10")
-    assert "accepts 9/10, TV to the target 3/20" in out
-    assert "11/15" in out
-    code, out, _ = run(capsys, "explain", "spec-cascade:0.3", "--position", "332")
-    assert code == 0
-    assert "(tail)" in out
-
-
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 140])
-def test_the_tables_fit_the_console(width, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", str(width))
-    code, out, _ = run(capsys, "explain", "spec-cascade:0.3")
-    assert code == 0
-    assert max(map(len, out.splitlines())) <= width
-    assert ("Not shown in so narrow a console" in " ".join(out.split())) == (width < 100)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--p", "1"], "give --p and --q, both and without a trace"),
-        (["--p", "1", "--q", "1", "--worst", "2"], "without a trace (--worst)"),
-        (["--position", "1", "--worst", "2"], "give --position, or --worst and --by, not both"),
-        (["--position", "-1"], "--position = -1"),
-        (["--worst", "0"], "--worst = 0"),
-        (["--by", "speed"], "by = 'speed': must be one of"),
-        (["--share", "0"], "--share = 0.0: must be a number in (0, 1]"),
-        (["--ceiling", "0.5"], "--ceiling = 0.5: must be a number in [1, inf]"),
-        (["--tokens", "0"], "--tokens = 0"),
-        (["--tail-tokens", "0"], "--tail-tokens = 0"),
-        (["--csv", "."], "--csv .: is a directory"),
-        (["--plot", "picture.docx"], "no image has the suffix .docx"),
-        (["--tokenizer", "missing.json"], "missing.json: No such file"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_wrong_options_are_refused_before_the_trace_is_read(options, message, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(traces, "example", lambda: pytest.fail("the trace was read"))
-    code, out, err = run(capsys, "explain", "strict", *options)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert message in err
-
-
-def test_infeasible_positions_are_one_line(capsys, trace_file):
-    for option, said in (
-        (("--position", 4), "position = 4: "),
-        (("--worst", 5), "worst = 5: "),
-        (("--tail-tokens", 3), "are whole"),
-    ):
-        code, _, err = run(capsys, "explain", "strict", "--trace", trace_file, *option)
-        assert (code, err.count("\n")) == (2, 1)
-        assert said in err

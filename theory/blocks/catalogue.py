@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from theory import loading, shortnames, verifiers
+from theory import loading, parameters, shortnames, verifiers
 from theory.blocks.base import BlockVerifier
 from theory.blocks.greedy import GreedyBlock
 from theory.blocks.joint import BlockVerification, HierarchicalVerification
@@ -48,6 +48,7 @@ def parse(text: str) -> BlockVerifier:
     >>> parse("block"), parse("lenience:0.4,bonus=relaxed")
     (BlockVerification(), Tokenwise(verifier=Lenience(lenience=0.4), bonus='relaxed'))
     """
+    parameters.check_kind("text", text, str, "'block'")
     name, colon, rest = text.strip().partition(":")
     if name in BLOCK_RULES and name != Tokenwise.name:
         return shortnames.build(text, BLOCK_RULES, "block verifier")  # type: ignore[no-any-return]

@@ -25,7 +25,9 @@ from theory.counts.convert import (
     tokens_per_call_over_contexts,
     unconditional_from_conditional,
 )
+from theory.counts.lengths import constant_rate, possible_rates
 from theory.counts.positions import conditional_rates, position_rates, unconditional_rates
+from theory.counts.predict import MODELS, predict
 from theory.counts.rates import (
     acceptance_rate,
     block_efficiency,
@@ -35,17 +37,28 @@ from theory.counts.rates import (
     summary,
 )
 from theory.counts.steps import Counts
+from theory.counts.totals import MeanLength, Totals
+from theory.counts.uncertain import estimates, interval, position_intervals
 
 __all__ = [
+    "MODELS",
     "Counts",
+    "MeanLength",
+    "Totals",
     "acceptance_rate",
     "block_efficiency",
     "conditional_acceptance_rate",
     "conditional_from_unconditional",
     "conditional_rates",
+    "constant_rate",
+    "estimates",
+    "interval",
     "mean_accepted",
     "per_request_mean",
+    "position_intervals",
     "position_rates",
+    "possible_rates",
+    "predict",
     "summary",
     "tokens_per_call_from_conditional",
     "tokens_per_call_from_unconditional",

@@ -4,13 +4,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from theory.counts import tally
-from theory.counts.steps import Counts
+from theory.counts.tally import Logged
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def conditional_rates(counts: Counts) -> tuple[Fraction | None, ...]:
+def conditional_rates(counts: Logged) -> tuple[Fraction | None, ...]:
     """P(position i accepted | i proposed and judged, all before it accepted), for i = 1..max drafted.
 
     Parameters
@@ -26,7 +26,7 @@ def conditional_rates(counts: Counts) -> tuple[Fraction | None, ...]:
     Raises
     ------
     ValueError
-        Where nothing was drafted.
+        Where nothing was drafted; for totals and a mean length, which have no positions.
 
     Notes
     -----
@@ -36,6 +36,7 @@ def conditional_rates(counts: Counts) -> tuple[Fraction | None, ...]:
 
     Examples
     --------
+    >>> from theory.counts import Counts
     >>> conditional_rates(Counts.of([0, 1, 2], drafted=2))
     (Fraction(2, 3), Fraction(1, 2))
     >>> conditional_rates(Counts.of([0, 1, 2], drafted=2, censored=[False, True, False]))
@@ -45,7 +46,7 @@ def conditional_rates(counts: Counts) -> tuple[Fraction | None, ...]:
     return tuple(Fraction(kept, seen) if seen else None for kept, seen in zip(accepted, observed, strict=True))
 
 
-def unconditional_rates(counts: Counts) -> tuple[Fraction, ...]:
+def unconditional_rates(counts: Logged) -> tuple[Fraction, ...]:
     """P(position i accepted | i proposed), for i = 1..max drafted: steps with accepted >= i over steps with drafted >= i.
 
     Parameters
@@ -61,7 +62,7 @@ def unconditional_rates(counts: Counts) -> tuple[Fraction, ...]:
     Raises
     ------
     ValueError
-        Where nothing was drafted.
+        Where nothing was drafted; for totals and a mean length, which have no positions.
 
     Notes
     -----
@@ -72,6 +73,7 @@ def unconditional_rates(counts: Counts) -> tuple[Fraction, ...]:
 
     Examples
     --------
+    >>> from theory.counts import Counts
     >>> unconditional_rates(Counts.of([0, 1, 2], drafted=2))
     (Fraction(2, 3), Fraction(1, 3))
     """
@@ -79,7 +81,7 @@ def unconditional_rates(counts: Counts) -> tuple[Fraction, ...]:
     return tuple(Fraction(kept, tried) for kept, tried in zip(accepted, proposed, strict=True))
 
 
-def position_rates(counts: Counts) -> "pd.DataFrame":
+def position_rates(counts: Logged) -> "pd.DataFrame":
     """Give the counts and both rates of each position as a table.
 
     Parameters
@@ -104,7 +106,7 @@ def position_rates(counts: Counts) -> "pd.DataFrame":
     Raises
     ------
     ValueError
-        Where nothing was drafted.
+        Where nothing was drafted; for totals and a mean length, which have no positions.
 
     Notes
     -----
@@ -112,6 +114,7 @@ def position_rates(counts: Counts) -> "pd.DataFrame":
 
     Examples
     --------
+    >>> from theory.counts import Counts
     >>> position_rates(Counts.of([0, 1, 2], drafted=2, censored=[False, True, False]))
        position  proposed  observed  accepted conditional unconditional
     0         1         3         3         2         2/3           2/3

@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from theory.counts import tally
 from theory.counts.steps import Counts
+from theory.counts.tally import Logged
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def acceptance_rate(counts: Counts) -> Fraction:
+def acceptance_rate(counts: Logged) -> Fraction:
     """Share of the proposed tokens that is accepted: sum accepted / sum drafted, the bonus or replacement token in neither.
 
     Parameters
     ----------
-    counts : Counts
+    counts : Counts, Totals or MeanLength
         Steps, pooled; see `per_request_mean` for the other average.
 
     Returns
     -------
     Fraction
-        In [0, 1].
+        In [0, 1], exact.
 
     Raises
     ------
@@ -42,13 +43,13 @@ def acceptance_rate(counts: Counts) -> Fraction:
     >>> acceptance_rate(Counts.of([0, 1, 2], drafted=2))
     Fraction(1, 2)
     """
-    proposed = int(counts.drafted.sum())
-    if not proposed:
-        raise ValueError(f"counts has {len(counts)} steps that drafted 0 tokens: an acceptance rate needs a proposed token")
-    return Fraction(int(counts.accepted.sum()), proposed)
+    sums = tally.sums(counts)
+    if not sums.drafted:
+        raise ValueError(f"counts has {sums.steps} steps that drafted 0 tokens: an acceptance rate needs a proposed token")
+    return Fraction(sums.accepted) / sums.drafted
 
 
-def conditional_acceptance_rate(counts: Counts) -> Fraction:
+def conditional_acceptance_rate(counts: Logged) -> Fraction:
     """Share of the *judged* tokens that is accepted: sum accepted / (sum accepted + rejections seen), an estimate of α.
 
     Parameters
@@ -59,12 +60,12 @@ def conditional_acceptance_rate(counts: Counts) -> Fraction:
     Returns
     -------
     Fraction
-        In [0, 1], never below `acceptance_rate`.
+        In [0, 1], never below `acceptance_rate`; exact.
 
     Raises
     ------
     ValueError
-        Where no verdict was seen.
+        Where no verdict was seen; for totals and a mean length, which do not say how many rejections there were.
 
     Notes
     -----
@@ -77,25 +78,26 @@ def conditional_acceptance_rate(counts: Counts) -> Fraction:
     >>> conditional_acceptance_rate(Counts.of([0, 1, 2], drafted=2))  # 3 accepted, 2 rejected, 1 never judged
     Fraction(3, 5)
     """
-    accepted = int(counts.accepted.sum())
-    verdicts = accepted + int(tally.seen_to_reject(counts).sum())
+    known = tally.steps_of(counts, "the conditional rate is")
+    accepted = int(known.accepted.sum())
+    verdicts = accepted + int(tally.seen_to_reject(known).sum())
     if not verdicts:
-        raise ValueError(f"counts has {len(counts)} steps in which no verdict was seen: a conditional rate needs one")
+        raise ValueError(f"counts has {len(known)} steps in which no verdict was seen: a conditional rate needs one")
     return Fraction(accepted, verdicts)
 
 
-def mean_accepted(counts: Counts) -> Fraction:
+def mean_accepted(counts: Logged) -> Fraction:
     """Mean accepted length E[τ] = sum accepted / steps, in drafted tokens per target call.
 
     Parameters
     ----------
-    counts : Counts
+    counts : Counts, Totals or MeanLength
         Steps, pooled.
 
     Returns
     -------
     Fraction
-        In [0, max drafted].
+        In [0, max drafted], exact.
 
     Raises
     ------
@@ -112,21 +114,22 @@ def mean_accepted(counts: Counts) -> Fraction:
     >>> mean_accepted(Counts.of([0, 1, 2], drafted=2))
     Fraction(1, 1)
     """
-    return Fraction(int(counts.accepted.sum()), tally.number_of_steps(counts))
+    sums = tally.sums(counts)
+    return Fraction(sums.accepted) / sums.steps
 
 
-def block_efficiency(counts: Counts) -> Fraction:
+def block_efficiency(counts: Logged) -> Fraction:
     """Tokens per target call: sum emitted / steps. E[τ] + 1 if nothing is cut short.
 
     Parameters
     ----------
-    counts : Counts
+    counts : Counts, Totals or MeanLength
         Steps, pooled.
 
     Returns
     -------
     Fraction
-        In [0, max drafted + 1].
+        In [0, max drafted + 1], exact.
 
     Raises
     ------
@@ -147,7 +150,8 @@ def block_efficiency(counts: Counts) -> Fraction:
     >>> block_efficiency(stopped), mean_accepted(stopped) + 1
     (Fraction(3, 2), Fraction(3, 1))
     """
-    return Fraction(int(counts.emitted.sum()), tally.number_of_steps(counts))
+    sums = tally.sums(counts)
+    return Fraction(sums.emitted) / sums.steps
 
 
 def per_request_mean(statistic: Callable[[Counts], Fraction], counts: Counts) -> Fraction:
@@ -183,8 +187,7 @@ def per_request_mean(statistic: Callable[[Counts], Fraction], counts: Counts) ->
     >>> block_efficiency(counts), per_request_mean(block_efficiency, counts)
     (Fraction(41, 11), Fraction(5, 2))
     """
-    tally.number_of_steps(counts)
-    return _mean_over(statistic, counts.by_request())
+    return _mean_over(statistic, tally.steps_of(counts, "means over requests are").by_request())
 
 
 def _mean_over(statistic: Callable[[Counts], Fraction], requests: dict[Hashable, Counts]) -> Fraction:
@@ -212,7 +215,7 @@ def summary(counts: Counts) -> "pd.DataFrame":
 
         =========================== ============================================================================
         average                     "pooled" (over steps) or "per_request" (mean over requests)
-        requests                    how many there are, in both rows
+        requests                    how many there are, in both rows; None where it is not known which request a step was of
         steps                       target calls, in both rows
         acceptance_rate             accepted / proposed, a probability
         conditional_acceptance_rate accepted / judged, a probability
@@ -223,12 +226,13 @@ def summary(counts: Counts) -> "pd.DataFrame":
         =========================== ============================================================================
 
         The statistics are Fractions; None where one is undefined (a rate, if nothing was drafted or judged in all steps, or in
-        all those of some request). ``block_efficiency`` is ``mean_accepted`` + 1 where ``truncated`` is 0.
+        all those of some request) or needs the requests, which are not known. ``block_efficiency`` is ``mean_accepted`` + 1
+        where ``truncated`` is 0.
 
     Raises
     ------
     ValueError
-        Where there are no steps.
+        Where there are no steps, and for totals and a mean length, of which `estimates` gives what is known.
 
     Examples
     --------
@@ -240,11 +244,13 @@ def summary(counts: Counts) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    tally.number_of_steps(counts)
-    requests = counts.by_request()
-    table: dict[str, Any] = {"average": ["pooled", "per_request"], "requests": len(requests), "steps": len(counts)}
+    tally.steps_of(counts, "the summary is")
+    requests = None if counts.request is None else counts.by_request()
+    table: dict[str, Any] = {"average": ["pooled", "per_request"]}
+    table |= {"requests": None if requests is None else len(requests), "steps": len(counts)}
     for name, statistic in _SUMMARISED.items():
-        values = [_where_defined(statistic, counts), _where_defined(partial(_mean_over, statistic), requests)]
+        values = [_where_defined(statistic, counts)]
+        values.append(None if requests is None else _where_defined(partial(_mean_over, statistic), requests))
         table[name] = pd.Series(values, dtype=object)
     return pd.DataFrame(table)
 

@@ -1,7 +1,7 @@
 """Counts: what was drafted, accepted and emitted, one entry a step; checked once, here."""
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,17 @@ import numpy.typing as npt
 
 from theory import parameters
 from theory.counts import checks
+from theory.counts.totals import MeanLength, Totals
+from theory.parameters import Number
 from theory.probs import Array
+
+LONGEST = 256
+"""Drafted tokens in a step beyond which a number is taken for a total over steps, unless it is said to be none."""
+
+_NO_LIMIT = 1 << 16
+
+MOST_STEPS = 1 << 25
+"""Steps that a histogram may stand for; they are written out one by one, 33 bytes each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,8 +36,10 @@ class Counts:
         Tokens that came out, in 0..accepted + 1: less than accepted + 1 where a stop cut the block short.
     censored : array_like of bool, shape (steps,)
         True where the text ended before the verdict at position accepted + 1 was seen.
-    request : array_like of int or str, shape (steps,)
-        The request that a step belongs to, any labels in any order.
+    request : array_like of int or str, shape (steps,), or None
+        The request that a step belongs to, any labels in any order; None where it is not known.
+    longest : int
+        Drafted tokens that a step can have, in 1..65536: more is refused as a total over steps.
 
     Raises
     ------
@@ -37,7 +49,7 @@ class Counts:
     Notes
     -----
     The fields become read-only copies: int64, bool for ``censored``, the labels' own type for ``request``.
-    `Counts.of` fills in what is usual, `Counts.from_flags` counts flags.
+    `Counts.of` fills in what is usual, `Counts.from_flags` counts flags, and other logs have their own ``from_...``.
 
     Examples
     --------
@@ -52,20 +64,29 @@ class Counts:
     accepted: Array
     emitted: Array
     censored: Array
-    request: Array
+    request: Array | None
+    longest: InitVar[int] = LONGEST
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, longest: int) -> None:
+        parameters.check_count("longest", longest)
+        parameters.check("longest", longest, f"[1, {_NO_LIMIT}]")
         fields = {
             "drafted": checks.whole(self.drafted, "drafted"),
             "accepted": checks.whole(self.accepted, "accepted"),
             "emitted": checks.whole(self.emitted, "emitted"),
             "censored": checks.booleans(self.censored, "censored"),
-            "request": checks.labels(self.request, "request"),
         }
+        if self.request is not None:
+            fields["request"] = checks.labels(self.request, "request")
         for name, array in fields.items():
             checks.same_length(name, len(array), "drafted", len(fields["drafted"]))
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+        for i in np.flatnonzero(self.drafted > longest)[:1]:
+            raise ValueError(
+                f"drafted[{i}] = {self.drafted[i]}: must be in 0..{longest}, the tokens that one step proposed; a total over "
+                f"steps is for Counts.from_totals, and longest={self.drafted[i]} says that this is none"
+            )
         checks.at_most("accepted", self.accepted, self.drafted, "the tokens drafted in that step")
         checks.at_most("emitted", self.emitted, self.accepted + 1, "the accepted tokens and one of the target's")
 
@@ -81,6 +102,7 @@ class Counts:
         emitted: npt.ArrayLike | None = None,
         censored: npt.ArrayLike | None = None,
         request: npt.ArrayLike | None = None,
+        longest: int = LONGEST,
     ) -> "Counts":
         """Take accepted lengths, and what is usual for the rest.
 
@@ -97,6 +119,8 @@ class Counts:
             Nowhere, if omitted.
         request : array_like of int or str, shape (steps,), optional
             All steps are of one request, if omitted.
+        longest : int
+            Drafted tokens that a step can have; more is refused as a total over steps.
 
         Raises
         ------
@@ -114,7 +138,7 @@ class Counts:
         checks.same_length("censored", len(unseen), "accepted", len(kept))
         came_out = kept + ~unseen if emitted is None else checks.whole(emitted, "emitted")
         labels = np.zeros(len(kept), dtype=np.int64) if request is None else checks.labels(request, "request")
-        return cls(proposed, kept, came_out, unseen, labels)
+        return cls(proposed, kept, came_out, unseen, labels, longest)
 
     @classmethod
     def from_flags(
@@ -168,7 +192,152 @@ class Counts:
                 why = "a 0, a rejection that was seen" if given[i] else f"no 0, and {judged[i]} flags for {proposed[i]} drafted"
                 raise ValueError(f"censored[{i}] = {given[i]}: must be {not given[i]}, since flags[{i}] holds {why}")
             unseen = given
-        return cls.of(kept, drafted=proposed, emitted=emitted, censored=unseen, request=request)
+        longest = max(LONGEST, int(judged.max(initial=0)))
+        return cls.of(kept, drafted=proposed, emitted=emitted, censored=unseen, request=request, longest=longest)
+
+    @classmethod
+    def from_histogram(cls, steps: npt.ArrayLike) -> "Counts":
+        """Count steps by the tokens that they kept: one more entry than each step drafted.
+
+        Parameters
+        ----------
+        steps : array_like of int, shape (γ + 1,)
+            ``steps[k]``, how many steps kept k of their γ drafted tokens, k = 0..γ. The unit is steps: a share is refused.
+
+        Returns
+        -------
+        Counts
+            One entry a step, in the order of k; which request a step was of is not known.
+
+        Raises
+        ------
+        ValueError
+            For fewer than 2 entries, one that is no whole number, no step at all, or more than `MOST_STEPS` of them.
+
+        Notes
+        -----
+        γ is the length of the histogram less 1, so a γ that no step filled needs its 0. Nothing is censored, as far as it says.
+
+        Examples
+        --------
+        >>> Counts.from_histogram([1, 0, 2]).accepted
+        array([0, 2, 2])
+        """
+        times = checks.whole(steps, "steps")
+        if len(times) < 2:
+            raise ValueError(f"steps has {len(times)} entries: must have γ + 1, the steps that kept 0, 1, ..., γ tokens")
+        total = int(times.sum())
+        if not 1 <= total <= MOST_STEPS:
+            raise ValueError(f"steps adds up to {total}: must be in 1..{MOST_STEPS} steps")
+        gamma = len(times) - 1
+        kept = np.repeat(np.arange(gamma + 1), times)
+        none = np.zeros(total, dtype=bool)
+        return cls(np.full(total, gamma), kept, kept + 1, none, None, max(LONGEST, gamma))
+
+    @classmethod
+    def from_positions(cls, accepted: npt.ArrayLike, *, drafts: int, drafted: int | None = None) -> "Counts":
+        """Count steps from totals per position, as vLLM's ``num_accepted_tokens_per_pos`` beside its ``num_drafts``.
+
+        Parameters
+        ----------
+        accepted : array_like of int, shape (γ,)
+            How many steps accepted position i, i = 1..γ; it cannot rise, since what is accepted is a prefix.
+        drafts : int
+            Steps, at least ``accepted[0]``. Each drafted γ tokens.
+        drafted : int, optional
+            Proposed tokens over all steps, if known: must be drafts × γ.
+
+        Returns
+        -------
+        Counts
+            One entry a step; which request a step was of is not known.
+
+        Raises
+        ------
+        ValueError
+            For entries that rise or exceed ``drafts``, ``drafted`` tokens that are not γ a step, and as `from_histogram` does.
+
+        Notes
+        -----
+        ``accepted[k - 1] - accepted[k]`` steps kept exactly k tokens. Where steps drafted differently this is not so:
+        ``drafted`` finds that out.
+
+        Examples
+        --------
+        >>> Counts.from_positions([2, 1], drafts=3).accepted
+        array([0, 1, 2])
+        """
+        kept = checks.whole(accepted, "accepted")
+        parameters.check_count("drafts", drafts)
+        if not len(kept):
+            raise ValueError("accepted has 0 entries: must have one a position, 1..γ")
+        before = np.concatenate(([drafts], kept[:-1]))
+        for i in np.flatnonzero(kept > before)[:1]:
+            whose = "the drafts" if i == 0 else "the steps that accepted the position before it; rates that rise are conditional"
+            raise ValueError(f"accepted[{i}] = {kept[i]}: must be in 0..{before[i]}, {whose}")
+        if drafted is not None:
+            Totals(drafts, drafted, int(kept.sum()), gamma=len(kept))
+        return cls.from_histogram(np.append(before - kept, kept[-1]))
+
+    @classmethod
+    def from_totals(
+        cls, *, drafts: int, drafted: int, accepted: int, emitted: int | None = None, gamma: int | None = None
+    ) -> Totals:
+        """Take totals over steps; they are `Totals`, which have fewer statistics than steps have.
+
+        Parameters
+        ----------
+        drafts, drafted, accepted : int
+            Steps, proposed tokens and accepted tokens, each over all steps.
+        emitted, gamma : int, optional
+            Tokens that came out, and the drafted tokens of each step if all drafted alike.
+
+        Raises
+        ------
+        ValueError
+            As `Totals` does.
+
+        Examples
+        --------
+        >>> Counts.from_totals(drafts=120, drafted=480, accepted=301, gamma=4)
+        Totals(drafts=120, drafted=480, accepted=301, emitted=None, gamma=4)
+        """
+        return Totals(drafts, drafted, accepted, emitted, gamma)
+
+    @classmethod
+    def from_mean_length(
+        cls,
+        *,
+        drafted: int,
+        tokens_per_call: Number | None = None,
+        mean_accepted: Number | None = None,
+        steps: int | None = None,
+    ) -> MeanLength:
+        """Take one published mean, under the name that says what it is the mean of; it is a `MeanLength`.
+
+        Parameters
+        ----------
+        drafted : int
+            Drafted tokens of each step, γ.
+        tokens_per_call : float or Fraction
+            Tokens a step with the target's own token, in [1, γ + 1]: what many papers call mean accepted length.
+        mean_accepted : float or Fraction
+            E[τ], accepted drafts a step, in [0, γ]; the other of the two is not given.
+        steps : int, optional
+            Steps that it is the mean of, if known.
+
+        Raises
+        ------
+        ValueError
+            Where both means or none are given, or one is out of range.
+
+        Examples
+        --------
+        >>> from fractions import Fraction
+        >>> Counts.from_mean_length(tokens_per_call=Fraction("2.6"), drafted=3)
+        MeanLength(mean_accepted=Fraction(8, 5), gamma=3, steps=None)
+        """
+        return MeanLength.of(drafted=drafted, tokens_per_call=tokens_per_call, mean_accepted=mean_accepted, steps=steps)
 
     def select(self, steps: npt.ArrayLike) -> "Counts":
         """Give the counts of some steps, by a mask or by indices.
@@ -193,16 +362,24 @@ class Counts:
             checks.same_length("steps", len(at), "counts", len(self))
         elif at.size and (at.min() < 0 or at.max() >= len(self)):
             raise ValueError(f"steps = {at.min()}..{at.max()}: must be indices in 0..{len(self) - 1}")
-        return Counts(self.drafted[at], self.accepted[at], self.emitted[at], self.censored[at], self.request[at])
+        request = None if self.request is None else self.request[at]
+        return Counts(self.drafted[at], self.accepted[at], self.emitted[at], self.censored[at], request, _NO_LIMIT)
 
     def by_request(self) -> "dict[Hashable, Counts]":
         """Give the counts of each request under its label, the labels in ascending order.
+
+        Raises
+        ------
+        ValueError
+            Where the requests are not known.
 
         Examples
         --------
         >>> {name: len(steps) for name, steps in Counts.of([3, 0, 3], drafted=4, request=["b", "a", "b"]).by_request().items()}
         {'a': 1, 'b': 2}
         """
+        if self.request is None:
+            raise ValueError("request = None: which request a step was of is not known")
         labels, code = np.unique(self.request, return_inverse=True)
         order = np.argsort(code, kind="stable")
         ends = np.cumsum(np.bincount(code, minlength=len(labels)))[:-1]

@@ -7,7 +7,7 @@ What one does to a pair of rows (`explain`), how that moves (`sensitivity`), and
 from theory.failure.atlas import plot as plot_atlas
 from theory.failure.atlas import same_tv, worst_pairs
 from theory.failure.derivations import derive
-from theory.failure.explain import (
+from theory.failure.explaining import (
     CEILING,
     REGIONS,
     TAIL,

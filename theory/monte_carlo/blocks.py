@@ -13,6 +13,7 @@ from theory import models, parameters, probs
 from theory.blocks import BlockVerifier, resolve
 from theory.blocks.tokenwise import groups
 from theory.counts import Counts
+from theory.counts.steps import LONGEST
 from theory.decode.enumeration import CONTINUE, AnyBlock
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
@@ -77,7 +78,7 @@ def length_pmf(
     >>> bool((abs(estimate.value - [1 / 3, 1 / 9, 5 / 9]) < 6 * estimate.stderr).all())
     True
     """
-    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, f"{block}: {n:,} blocks"))
+    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, "blocks"))
     return Estimate(*binomial(counts, n), n)
 
 
@@ -99,7 +100,7 @@ def accepted_length(
     >>> accepted_length(GreedyBlock(), iid([0.0, 1.0], [0.0, 1.0]), 3, 10, np.random.default_rng(0)).value
     np.float64(3.0)
     """
-    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, f"{block}: {n:,} blocks"))
+    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, "blocks"))
     return _mean(counts)
 
 
@@ -121,7 +122,7 @@ def block_efficiency(
     >>> block_efficiency(GreedyBlock(), iid([0.0, 1.0], [0.0, 1.0]), 3, 10, np.random.default_rng(0)).value
     np.float64(4.0)
     """
-    counts = sum(_run(_emissions, (block, pair, gamma, context), n, rng, workers, f"{block}: {n:,} blocks"))
+    counts = sum(_run(_emissions, (block, pair, gamma, context), n, rng, workers, "blocks"))
     return _mean(counts)
 
 
@@ -163,7 +164,7 @@ def induced_sequence(
     if pair.size**length > 1 << 24:
         raise ValueError(f"length = {length}: a law over {pair.size}^{length} texts does not fit; use theory.monte_carlo.decode")
     task = (block, pair, gamma, context, length, continue_with)
-    counts = sum(_run(_texts, task, n, rng, workers, f"{block}: {n:,} texts"))
+    counts = sum(_run(_texts, task, n, rng, workers, "texts"))
     return Estimate(*binomial(counts, n), n)
 
 
@@ -203,12 +204,12 @@ def decode(
     ((2, 10), [4, 4, 2, 4, 4, 2])
     """
     parameters.check_count("length", length)
-    parts = _run(_decoded, (block, pair, gamma, context, length), n, rng, workers, f"{block}: {n:,} texts")
+    parts = _run(_decoded, (block, pair, gamma, context, length), n, rng, workers, "texts")
     sizes = np.cumsum([0, *(len(tokens) for tokens, _ in parts)])
     steps = [np.column_stack([calls[:, :2], calls[:, 2] + start]) for (_, calls), start in zip(parts, sizes, strict=False)]
     kept, emitted, request = np.concatenate(steps).T
     order = np.argsort(request, kind="stable")
-    counts = Counts.of(kept[order], drafted=gamma, emitted=emitted[order], request=request[order])
+    counts = Counts.of(kept[order], drafted=gamma, emitted=emitted[order], request=request[order], longest=max(gamma, LONGEST))
     return Decoded(np.concatenate([tokens for tokens, _ in parts]), counts)
 
 
@@ -294,7 +295,7 @@ def _mean(counts: Array) -> Estimate:
 
 
 def _run(
-    task: Callable[..., Any], arguments: tuple[Any, ...], n: int, rng: np.random.Generator, workers: int, title: str
+    task: Callable[..., Any], arguments: tuple[Any, ...], n: int, rng: np.random.Generator, workers: int, unit: str
 ) -> list[Any]:
     """Cut n draws into tasks, give each its own generator, and run them in order or in parallel."""
     import joblib
@@ -303,12 +304,13 @@ def _run(
     parameters.check_generator("rng", rng)
     parameters.check_count("gamma", arguments[2])
     parameters.check_count("workers", workers)
-    block, pair, gamma, context, *others = arguments
-    arguments = (resolve(block), pair, gamma, models.check(pair, context), *others)
+    given, pair, gamma, context, *others = arguments
+    block = resolve(given)
+    arguments = (block, pair, gamma, models.check(pair, context), *others)
     sizes = [min(PATHS, n - start) for start in range(0, n, PATHS)]
     calls = [joblib.delayed(task)(*arguments, size, own) for size, own in zip(sizes, rng.spawn(len(sizes)), strict=True)]
     with progress(hidden=n < LONG) as bar:
-        shown = bar.add_task(title, total=n)
+        shown = bar.add_task(f"{block}: {n:,} {unit}", total=n)
         results = []
         for size, result in zip(sizes, joblib.Parallel(n_jobs=workers, return_as="generator")(calls), strict=True):
             results.append(result)

@@ -144,7 +144,7 @@ def _ours() -> Iterator[dict[str, Any]]:
                 about = {"source": source, "rule": rule, "quantity": quantity}
                 yield about | {"value": values.mean(), "low": values.min(), "high": values.max()}
     chance = qualities(BENCHMARK, [Strict()])
-    value, low, high = (float(part[0]) for part in chance)
+    value, low, high = (float(part[0]) for part in (chance.value, chance.low, chance.high))
     yield {"source": "theory", "rule": "target", "quantity": "chance", "value": value, "low": low, "high": high}
 
 

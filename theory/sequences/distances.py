@@ -13,7 +13,7 @@ from theory.sequences.beliefs import BUDGET, kl_of_texts, tv_of_texts
 from theory.sequences.bounds import BOUNDS, bounds_of_texts
 from theory.sequences.hidden import clip
 from theory.sequences.laws import sequence_law
-from theory.sequences.sources import Decoder, Plain, Source
+from theory.sequences.sources import Decoder, Plain, Source, check_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,6 +127,7 @@ def distortions(
     reference = Plain() if reference is None else reference
     if not isinstance(reference, Plain):
         raise ValueError(f"reference = {reference!r}: must be Plain, since its next token must depend on the state alone")
+    context = check_source(source, pair, context)
     if isinstance(source, Decoder) and not isinstance(source.block, Tokenwise):
         return _by_enumeration(source, pair, length, reference, context)
     clipped = clip(pair, length, context)

@@ -10,7 +10,7 @@ from theory.decode import enumeration
 from theory.models import Context, Pair
 from theory.probs import Array
 from theory.sequences.hidden import branches, clip, start, step
-from theory.sequences.sources import Decoder, Plain, Source
+from theory.sequences.sources import Decoder, Plain, Source, check_source
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +54,7 @@ def sequence_law(source: Source, pair: Pair, length: int, context: Context = ())
     [[0.0, 0.0], [0.5, 0.5]]
     """
     parameters.check_count("length", length)
+    context = check_source(source, pair, context)
     if pair.size**length > enumeration.BUDGET:
         raise ValueError(
             f"length = {length}: {pair.size}^{length} texts, at most {enumeration.BUDGET:,} are walked; "
@@ -93,6 +94,7 @@ def state_laws(source: Source, pair: Pair, length: int, context: Context = ()) -
     import pandas as pd
 
     parameters.check_count("length", length)
+    context = check_source(source, pair, context)
     clipped = clip(pair, length, context)
     chain = source.chain(clipped, context)
     laws, law = [], start(chain)
@@ -129,6 +131,8 @@ def state_drift(source: Source, pair: Pair, length: int, reference: Source | Non
     >>> state_drift(Plain("draft"), pair, 3).tolist()
     [0.0, 0.0, 0.25, 0.375]
     """
+    if reference is not None:
+        check_source(reference, pair, context, "reference")
     laws = state_laws(source, pair, length, context).to_numpy()
     others = state_laws(Plain() if reference is None else reference, pair, length, context).to_numpy()
     return np.asarray(np.abs(laws - others).sum(axis=1) / 2)

@@ -10,7 +10,7 @@ from theory.decode.chain import HiddenChain
 from theory.models import Context, Pair
 from theory.probs import Array
 from theory.sequences.hidden import clip, start, step
-from theory.sequences.sources import Source
+from theory.sequences.sources import Source, check_source
 
 PairState = tuple[Context, Context]
 """What the target and what the draft depend on, as `Pair.state` gives it."""
@@ -59,6 +59,9 @@ def reach_probability(source: Source, pair: Pair, goal: Goal, length: int | None
     """
     if length is not None:
         parameters.check_count("length", length, 0)
+    if not callable(goal):
+        raise ValueError(f"goal = {goal!r}: must be a function of a state of the pair, true where it is wanted")
+    context = check_source(source, pair, context)
     clipped = pair if length is None else clip(pair, length, context)
     chain = source.chain(clipped, context)
     inside = [length is None or len(current) <= len(context) + length for current in chain.states.contexts]

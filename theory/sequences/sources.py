@@ -1,12 +1,12 @@
 """What writes text: plain sampling from one model of a pair, or a decoder with a block rule."""
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
-from theory import parameters, probs
-from theory.blocks import BlockVerifier
+from theory import models, parameters, probs
+from theory.blocks import BlockVerifier, resolve
 from theory.decode.chain import HiddenChain, hidden_chain, states
 from theory.models import Context, Pair
 from theory.truncation import Truncation
@@ -59,8 +59,8 @@ class Decoder:
 
     Parameters
     ----------
-    block : BlockVerifier
-        The rule. `Tokenwise` is a hidden chain; others are enumerated, so that texts must be short.
+    block : BlockVerifier, TokenVerifier or str
+        The rule or its name. `Tokenwise` is a hidden chain; others are enumerated, so that texts must be short.
     gamma : int
         Drafted tokens in a block.
 
@@ -79,8 +79,7 @@ class Decoder:
     gamma: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.block, BlockVerifier):
-            raise ValueError(f"block = {self.block!r}: must be a BlockVerifier, such as Tokenwise(Strict())")
+        object.__setattr__(self, "block", resolve(self.block))
         parameters.check_count("gamma", self.gamma)
 
     def chain(self, pair: Pair, context: Context = ()) -> HiddenChain:
@@ -95,3 +94,18 @@ class Decoder:
 
 Source = Plain | Decoder
 """What writes text."""
+
+
+def check_source(source: Any, pair: Any, context: Any, name: str = "source") -> Context:
+    """Raise unless this is what writes text, a pair, and a context of its tokens; give the context as a tuple.
+
+    Examples
+    --------
+    >>> from theory.models import iid
+    >>> check_source("strict", iid([0.5, 0.5], [0.5, 0.5]), ())
+    Traceback (most recent call last):
+    ValueError: source = 'strict': must be Plain() or a Decoder, such as Decoder("strict", 4)
+    """
+    if not isinstance(source, Plain | Decoder):
+        raise ValueError(f'{name} = {source!r}: must be Plain() or a Decoder, such as Decoder("strict", 4)')
+    return models.check(pair, context)

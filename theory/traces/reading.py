@@ -39,6 +39,8 @@ def read(path: str | os.PathLike[str], check: bool = True) -> Trace:
     Traceback (most recent call last):
     theory.traces.rows.TraceError: no/such/trace: No such file or directory
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path = {path!r}: must be the path of a file")
     where = os.fspath(path)
     handle, metadata = _open(where)
     names = list(handle.keys())

@@ -8,6 +8,7 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import save_file
 
+from theory import parameters
 from theory.probs import Array
 from theory.traces.checks import whole
 from theory.traces.format import SCHEMA
@@ -44,6 +45,11 @@ def write(trace: "Trace", path: str | os.PathLike[str]) -> None:
     ...     read(pathlib.Path(folder) / "mine.safetensors") == trace
     True
     """
+    from theory.traces.trace import Trace  # which writes itself by this function
+
+    parameters.check_kind("trace", trace, Trace, "traces.example()")
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path = {path!r}: must be the path of a file")
     target = Path(path)
     partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
     arrays = {name: np.ascontiguousarray(array) for name, array in _arrays(trace).items()}

@@ -6,7 +6,7 @@ somebody else's is named by where it is written, or by what an installed package
 
 from collections.abc import Iterable
 
-from theory import loading, shortnames, truncation
+from theory import loading, parameters, shortnames, truncation
 from theory.verifiers.base import TokenVerifier
 from theory.verifiers.cactus import Cactus
 from theory.verifiers.cascades import ChowCascade, DiffCascade, OptCascade, TokenCascadeV1, TokenCascadeV2, TokenCascadeV3
@@ -106,6 +106,7 @@ def known_names() -> set[str]:
 
 def find(text: str) -> tuple[type[TokenVerifier], str, str] | None:
     """Find the class that ``text`` begins with: give it, its name and what stands behind; None where there is none."""
+    parameters.check_kind("text", text, str, "'lenience:0.4'")
     name, colon, rest = text.strip().partition(":")
     if name in RULES:
         return RULES[name], name, colon + rest
