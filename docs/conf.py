@@ -58,7 +58,10 @@ copybutton_only_copy_prompt_lines = True
 
 html_theme = "pydata_sphinx_theme"
 html_title = "theory"
-html_static_path = ["_static", *(str(file.locate()) for file in importlib.metadata.files("sphinx-mathjax-offline") or () if file.name == "tex-svg.js")]
+html_static_path = [
+    "_static",
+    *(str(file.locate()) for file in importlib.metadata.files("sphinx-mathjax-offline") or () if file.name == "tex-svg.js"),
+]
 mathjax_path = "tex-svg.js"  # one file, glyphs in it; works without a server
 html_css_files = ["site.css"]
 html_show_sourcelink = False

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -9,13 +10,13 @@ import pytest
 
 from tests.commands import run
 
-ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
+DOCS = Path(__file__).parents[1] / "docs"
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.md")
     if not {"_build", "notebooks"} & set(path.relative_to(DOCS).parts) and "made from the package" not in path.read_text()[:80]
 )
+check_site = runpy.run_path(str(DOCS / "check_site.py"))
 FENCE = re.compile(r"^```(?:\{code-block\} )?(\w+)\n(?::caption: (\S+)\n\n?)?(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -42,6 +43,21 @@ def test_the_examples_of_a_page_run(page, capsys, trace_file, monkeypatch):
                 code, _, err = run(capsys, *shlex.split(command, comments=True))
                 assert (code, err) == (0, ""), f"theory {command}"
     assert not complaints, "".join(complaints)
+
+
+def test_the_check_of_the_built_site_sees_what_is_broken(tmp_path):
+    pages = {"index.html": '<a href="other.html#there">', "other.html": '<h1 id="there"></h1><a href="index.html">'}
+    for name, text in pages.items():
+        (tmp_path / name).write_text(text)
+    assert check_site["broken"](tmp_path) == []
+    (tmp_path / "bad.html").write_text(
+        '<a href="gone.html"><a href="other.html#gone"><a href="https://arxiv.org"><script src="https://cdn.example/x.js"></script>'
+    )
+    assert check_site["broken"](tmp_path) == [
+        "bad.html: fetches https://cdn.example/x.js",
+        "bad.html: gone.html does not exist",
+        "bad.html: other.html#gone names no place on its page",
+    ]
 
 
 def test_pages_name_their_sources_and_tests():

@@ -50,7 +50,9 @@ def names(module: ModuleType) -> list[str]:
     own = [
         name
         for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__ and (inspect.isclass(value) or inspect.isroutine(value))
+        if not name.startswith("_")
+        and getattr(value, "__module__", None) == module.__name__
+        and (inspect.isclass(value) or inspect.isroutine(value))
     ]
     return own + [name for name in documented_data(module) if name not in own]
 
@@ -138,7 +140,9 @@ def _escaped(found: re.Match[str]) -> str:
     if text.startswith("`"):
         return text
     longer = text.rstrip().replace("|", r"\|").replace("*", r"\*")
-    return longer.ljust(len(text)) if text.endswith("  ") else longer + " " * (len(text) - len(text.rstrip()))  # tables keep their width
+    return (
+        longer.ljust(len(text)) if text.endswith("  ") else longer + " " * (len(text) - len(text.rstrip()))
+    )  # tables keep their width
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,55 +1,21 @@
 """The catalogue of verifiers: a page for each rule, made from its class, and their list by family."""
 
 import dataclasses
-import re
-from collections.abc import Iterable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import generated
 import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
+from pictures import SWEEPS, draw_curve, draw_law, golden, law_on, rational
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
 import theory
-from theory import blocks, exact, failure, frontier, models, plotting, truncation, verifiers
-from theory.cli.show import GOLDEN
+from theory import blocks, exact, failure, frontier, models, truncation, verifiers
 
 logger = logging.getLogger(__name__)
-
-TENTHS = tuple(round(x / 10, 1) for x in range(11))
-RATIOS = (0.05, *TENTHS[1:])
-
-SWEEPS: dict[str, tuple[str, Iterable[Any]]] = {
-    "lenience": ("lenience:{}", RATIOS),
-    "cos": ("cos:{}", TENTHS),
-    "contrastive-cos": ("contrastive-cos:{}", TENTHS),
-    "overshoot-ceiling": ("overshoot-ceiling:{}", RATIOS),
-    "adaptive-interpolation": ("adaptive-interpolation:{}", RATIOS),
-    "hybrid-ceiling": ("hybrid-ceiling:0.5,{}", RATIOS),
-    "static-ensemble": ("static-ensemble:{}", TENTHS),
-    "geometric-ensemble": ("geometric-ensemble:{}", TENTHS),
-    "cactus": ("cactus:{}", (0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
-    "mentored": ("mentored:alpha={}", RATIOS),
-    "optimal": ("optimal:{}", (0, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8)),
-    "chow-cascade": ("chow-cascade:{}", TENTHS),
-    "diff-cascade": ("diff-cascade:{}", (-1.0, -0.5, -0.25, -0.1, 0, 0.1, 0.25, 0.5, 1.0)),
-    "opt-cascade": ("opt-cascade:{}", (-2, -1, -0.5, 0, 0.5, 1, 2)),
-    "token-cascade-v1": ("token-cascade-v1:{}", (-1.0, -0.5, 0, 0.1, 0.25, 0.5, 0.75, 1.0)),
-    "token-cascade-v2": ("token-cascade-v2:{}", (-0.1, 0, 0.1, 0.25, 0.5, 0.75, 1.0)),
-    "token-cascade-v3": ("token-cascade-v3:{}", TENTHS),
-    "fuzzy-acceptance": ("fuzzy-acceptance:{}", (0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7)),
-    "spec-cascade": ("spec-cascade:{}", TENTHS),
-    "typical-acceptance": ("typical-acceptance:{}", (0.01, 0.03, 0.1, 0.2, 0.4, 0.7, 1.0)),
-    "truncation": ("truncation:top-k:{}", (1, 2, 5, 10, 50, 200)),
-    "truncation-sampling": ("truncation-sampling:min-p:{}", TENTHS),
-    "eagle-acceptance": ("eagle-acceptance:{}", RATIOS),
-    "threshold-acceptance": ("threshold-acceptance:{}", RATIOS),
-}
-"""Rule to a name with a gap, and what to put there for its curve; rules without parameters are not here."""
 
 FAMILIES = {
     "strict": "Strict",
@@ -81,55 +47,39 @@ def number(value: Any) -> str:
     return "0" if abs(value) < 5e-13 else f"{value:.4g}"
 
 
-def rational(name: str) -> theory.TokenVerifier:
-    """Make the rule of a short name with its decimals as fractions."""
-    return theory.parse(re.sub(r"\d+\.\d+", lambda found: str(Fraction(found[0])), name))
-
-
-def golden() -> tuple[np.ndarray, np.ndarray]:
-    """Give the golden pair, p = (4, 3, 2, 1)/10 and q = (4, 5, 5, 6)/20."""
-    p, q = (np.array([Fraction(entry) for entry in row.split(",")]) for row in GOLDEN)
-    return p, q
-
-
-def law_on(rule: theory.TokenVerifier) -> tuple[np.ndarray, np.ndarray, verifiers.Law]:
-    """Give the golden pair and the rule's law there, in floats where it is irrational."""
-    p, q = golden()
-    try:
-        return p, q, rule.law(p, q)
-    except ValueError:
-        p, q = p.astype(float), q.astype(float)
-        return p, q, rule.law(p, q)
-
-
 # --- the parts of a page ----------------------------------------------------------------------------------------------------
 
 
 def facts(rule: theory.TokenVerifier) -> str:
     """Say what the class claims, and what looking at it finds."""
-    cls = type(rule)
-    line = frontier.on_the_line([rule]).iloc[0]
-    reasons = [
-        "it accepts less than min(p, q) somewhere" if not line["accepts_enough"] else "",
-        "it replaces with more than (p − q)₊ somewhere" if not line["replaces_within"] else "",
-    ]
-    where = (
-        "on it, on each of 225 pairs of rows of three tokens"
-        if line["on_the_line"]
-        else f"off it on {line['pairs_off']:.0%} of 225 pairs of three tokens, by {line['largest_gap']:.3g} at most: {' and '.join(filter(None, reasons))}"
-    )
+    cls, fields = type(rule), dataclasses.fields(rule)
+    arguments = ", ".join(f"`{field.name}`" for field in fields)
     ceiling = "none for all pairs" if rule.ceiling is None else f"π ≤ {number(rule.ceiling)} p, for `{rule}`"
-    rows = [
-        ["Short name", f"`{rule}`" + (f"; the arguments are {', '.join(f'`{field.name}`' for field in dataclasses.fields(rule))}" if dataclasses.fields(rule) else "")],
-        ["Family", f"{cls.family}"],
-        ["Rule", generated.cell(cls.formula)],
-        ["Lossless", generated.cell(cls.claim)],
-        ["Source", generated.cell(cls.source)],
-        ["Ceiling", ceiling],
-        ["Line TV(π, p) + R = TV(p, q)", where],
-        ["Replacement depends on the rejected token", "yes" if rule.residual_depends_on_draft else "no"],
-    ]
-    return generated.facts(rows)
+    return generated.facts(
+        [
+            ["Short name", f"`{rule}`" + (f"; its arguments are {arguments}" if fields else "")],
+            ["Family", cls.family],
+            ["Rule", generated.cell(cls.formula)],
+            ["Lossless", generated.cell(cls.claim)],
+            ["Source", generated.cell(cls.source)],
+            ["Ceiling", ceiling],
+            ["Line TV(π, p) + R = TV(p, q)", line(rule)],
+            ["Replacement depends on the rejected token", "yes" if rule.residual_depends_on_draft else "no"],
+        ]
+    )
+
+
+def line(rule: theory.TokenVerifier) -> str:
+    """Say whether a rule is on the line, as far as a look at 225 pairs tells."""
+    found = frontier.on_the_line([rule]).iloc[0]
+    if found["on_the_line"]:
+        return "on it, on each of 225 pairs of rows of three tokens"
+    reasons = {
+        "accepts_enough": "it accepts less than min(p, q) somewhere",
+        "replaces_within": "it replaces with more than (p − q)₊ somewhere",
+    }
+    why = " and ".join(reason for name, reason in reasons.items() if not found[name])
+    return f"off it on {found['pairs_off']:.0%} of 225 pairs of three tokens, by {found['largest_gap']:.3g} at most: {why}"
 
 
 def pair_table(rule: theory.TokenVerifier) -> str:
@@ -144,17 +94,18 @@ def pair_table(rule: theory.TokenVerifier) -> str:
     )
     baseline = rule.baseline(p)
     if baseline is not None:
-        says += (
-            f" The true baseline is ({', '.join(map(number, baseline))}), at TV {number(found['total_variation_to_baseline'])} from what the rule emits."
-        )
-    return generated.table(["token", "p", "q", "accepted a", "replaced from r", "emitted π", "π/p"], rows) + f"\n{says}\n"
+        row, distance = ", ".join(map(number, baseline)), number(found["total_variation_to_baseline"])
+        says += f" The true baseline is ({row}), at TV {distance} from what the rule emits."
+    headings = ["token", "p", "q", "accepted a", "replaced from r", "emitted π", "π/p"]
+    return generated.table(headings, rows) + f"\n{says}\n"
 
 
 def worst_table(rule: theory.TokenVerifier) -> str:
     """Show the suprema of a rule, and its worst pair on three tokens."""
     anywhere, three = failure.worst(rule), failure.worst(rule, 3)
     rows = [
-        [shown, number(anywhere[name].value), STATUSES[anywhere[name].status], number(three[name].value)] for name, shown in QUANTITIES.items()
+        [shown, number(anywhere[name].value), STATUSES[anywhere[name].status], number(three[name].value)]
+        for name, shown in QUANTITIES.items()
     ]
     p, q = three.witness("total_variation")
     law = rule.induced(p, q)
@@ -164,41 +115,6 @@ def worst_table(rule: theory.TokenVerifier) -> str:
         return f"{text}\nNo pair of rows moves it from the target.\n"
     approached = " (as near as 1/1000 to where it is approached)" if three["total_variation"].status == "approached" else ""
     return f"{text}\nThe worst pair of three tokens for TV{approached}: {at}; TV = {number(theory.total_variation(law, p))}.\n"
-
-
-def draw_law(rule: theory.TokenVerifier, path: Path) -> None:
-    """Draw the golden pair and what the rule makes of it."""
-    p, q, law = law_on(rule)
-    figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-    plotting.plot_induced(p, q, law.induced, ceiling=rule.ceiling, title=str(rule), ax=axes, legend=False)
-    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    save(figure, path)
-
-
-def draw_curve(name: str, trace: tuple[np.ndarray, np.ndarray], path: Path) -> None:
-    """Draw acceptance against TV on the trace, at each value of the parameter."""
-    p, q = trace
-    pattern, values = SWEEPS.get(name, (name, ()))
-    rules = [theory.parse(pattern.format(value)) for value in values] or [theory.parse(name)]
-    found = [exact.summarise(rule, p, q, ["acceptance_rate", "total_variation"]) for rule in rules]
-    x, y = (np.array([one[key].mean() for one in found]) for key in ("total_variation", "acceptance_rate"))
-    distance = float(theory.total_variation(p, q).mean())
-    figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
-    axes.plot([0, distance], [1 - distance, 1], color="0.5", linestyle="--", linewidth=1, label="TV + R = TV(p, q): no rule is above")
-    axes.plot(x, y, marker="o", markersize=4, color=plotting.COLOURS.get(verifiers.RULES[name].family, plotting.COLOURS["user"]), label=name)
-    for place, value in [(0, next(iter(values), "")), (-1, list(values)[-1] if values else "")]:
-        axes.annotate(f"{value}", (x[place], y[place]), xytext=(5, -11), textcoords="offset points", fontsize=8)
-    axes.set(xlabel="TV(π, p), mean over positions", ylabel="acceptance rate", xlim=(-0.02, max(x.max(), distance) * 1.08 + 0.02))
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, fontsize=8, loc="best")
-    save(figure, path)
-
-
-def save(figure: Any, path: Path) -> None:
-    """Write a picture, and let go of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
 
 
 # --- pages ------------------------------------------------------------------------------------------------------------------
@@ -230,8 +146,8 @@ The golden pair p = (4, 3, 2, 1)/10, q = (4, 5, 5, 6)/20 under `{rule}`, as `the
 
 ## How badly it can fail
 
-Suprema of `{rule}` over all pairs of rows and all vocabularies, as `theory worst {rule}` prints them; they are derived, not searched
-({{doc}}`/explanation/failure-modes`).
+Suprema of `{rule}` over all pairs of rows and all vocabularies, as `theory worst {rule}` prints them; they are derived, not
+searched ({{doc}}`/explanation/failure-modes`).
 
 {worst_table(rule)}
 ## What it buys
@@ -264,9 +180,10 @@ def index_page() -> str:
 
 # The verifiers
 
-Each rule is a class; this catalogue is made from what the classes say. *a* is the probability that a drafted token is accepted, *r* what replaces a
-rejected one, norm(x) is x/Σx and (x)₊ its positive part. A page has the rule's law on one pair, its worst case and its curve. `theory list` prints the
-same list, and a rule of your own joins every function and command as `file.py:Class`.
+Each rule is a class; this catalogue is made from what the classes say. *a* is the probability that a drafted token is
+accepted, *r* what replaces a rejected one, norm(x) is x/Σx and (x)₊ its positive part. A page has the rule's law on one pair,
+its worst case and its curve. `theory list` prints the same list, and a rule of your own joins every function and command
+as `file.py:Class`.
 
 ```{{toctree}}
 :hidden:
@@ -279,13 +196,23 @@ truncations
     ]
     for family in [*FAMILIES, *(set(families) - set(FAMILIES))]:
         rows = [
-            [f"[{cls.__name__}]({cls.name}.md)", f"`{cls.name}`", sentence(cls), generated.cell(cls.claim), generated.cell(cls.source)]
+            [
+                f"[{cls.__name__}]({cls.name}.md)",
+                f"`{cls.name}`",
+                sentence(cls),
+                generated.cell(cls.claim),
+                generated.cell(cls.source),
+            ]
             for cls in families.get(family, [])
         ]
-        parts += [f"## {FAMILIES.get(family, family)}\n", generated.table(["rule", "short name", "in a line", "lossless", "source"], rows)]
+        parts += [
+            f"## {FAMILIES.get(family, family)}\n",
+            generated.table(["rule", "short name", "in a line", "lossless", "source"], rows),
+        ]
     parts += [
         "## Blocks and truncations\n",
-        "Rules for a whole drafted path are on [a page of their own](blocks.md); so are [the sets that truncations allow](truncations.md).",
+        "Rules for a whole drafted path have [a page of their own](blocks.md), and so have [the sets that truncations allow]"
+        "(truncations.md).",
     ]
     return "\n".join(parts) + "\n"
 
@@ -299,9 +226,9 @@ def blocks_page() -> str:
 
 # Block rules
 
-A block rule sees γ drafted tokens and says how many are kept and what is drawn next. Any rule of [the catalogue](index.md) works token by token as
-`Tokenwise(rule)`; its short name stands for that. Below, P(τ) is the law of the accepted length at γ = 2, exactly: on the toy pair p = (1/3, 2/3),
-q = (2/3, 1/3) and on the golden pair, both i.i.d.
+A block rule sees γ drafted tokens and says how many are kept and what is drawn next. Any rule of [the catalogue](index.md) works
+token by token as `Tokenwise(rule)`; its short name stands for that. Below, P(τ) is the law of the accepted length at γ = 2,
+exactly: on the toy pair p = (1/3, 2/3), q = (2/3, 1/3) and on the golden pair, both i.i.d.
 """
     ]
     for cls in blocks.BLOCK_RULES.values():
@@ -315,7 +242,12 @@ q = (2/3, 1/3) and on the golden pair, both i.i.d.
         parts += [
             f"## {cls.__name__}\n",
             generated.facts(
-                [["Short name", f"`{rule}`"], ["Rule", generated.cell(cls.formula)], ["Lossless", cls.claim], ["Source", generated.cell(cls.source)]]
+                [
+                    ["Short name", f"`{rule}`"],
+                    ["Rule", generated.cell(cls.formula)],
+                    ["Lossless", cls.claim],
+                    ["Source", generated.cell(cls.source)],
+                ]
             ),
             generated.table(["pair", "P(τ=0)", "P(τ=1)", "P(τ=2)", "E[τ]", "block efficiency"], rows),
             f"```{{eval-rst}}\n.. autoclass:: theory.blocks.{cls.__name__}\n   :no-index:\n```\n",
@@ -332,7 +264,8 @@ def truncations_page() -> str:
 
 # Truncations
 
-A truncation allows a set A of the target's tokens, and samples from p 1_A / p(A). The examples are sets of the golden target p = (4, 3, 2, 1)/10.
+A truncation allows a set A of the target's tokens, and samples from p 1_A / p(A). The examples are sets of the golden
+target p = (4, 3, 2, 1)/10.
 """
     ]
     for name, cls in truncation.TRUNCATIONS.items():
@@ -355,11 +288,11 @@ def write(app: Sphinx) -> None:
         if name not in examples:
             logger.warning("%s is not in theory.frontier.EXAMPLES, so that its page has no example", name)
         elif dataclasses.fields(cls) and name not in SWEEPS:
-            logger.warning("%s has parameters and no curve: give it a line in SWEEPS of docs/_ext/catalogue.py", name)
+            logger.warning("%s has parameters and no curve: give it a line in SWEEPS of docs/_ext/pictures.py", name)
     read = theory.traces.example().with_tail_tokens(1024)
     trace = np.asarray(read.p), np.asarray(read.q)
     pages = {"index.md": index_page(), "blocks.md": blocks_page(), "truncations.md": truncations_page()}
-    code = [*Path(theory.__file__).parent.rglob("*.py"), Path(__file__)]
+    code = [*Path(theory.__file__).parent.rglob("*.py"), *Path(__file__).parent.glob("*.py")]
     changed = max(path.stat().st_mtime for path in code)
     with mpl.rc_context({"savefig.facecolor": "white"}):
         for name, example in examples.items():

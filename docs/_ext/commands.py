@@ -24,7 +24,9 @@ def section(name: str, command: Any, module: ModuleType) -> str:
     """Describe a command: what it does, what it takes, examples."""
     what = " ".join((module.run.__doc__ or "").strip().split("\n\n")[0].split())
     further = [" ".join(part.split()) for part in (module.run.__doc__ or "").strip().split("\n\n")[1:]]
-    table = generated.table(["argument", "default", "meaning"], [parameter(given) for given in command.params if given.name != "help"])
+    table = generated.table(
+        ["argument", "default", "meaning"], [parameter(given) for given in command.params if given.name != "help"]
+    )
     examples = "\n".join(f"$ {line}" for line in module.EXAMPLES.strip().splitlines())
     return "\n\n".join([f"## theory {name}", what, *further, table if command.params else "", f"```console\n{examples}\n```"])
 
@@ -41,9 +43,10 @@ $ theory --help
 $ theory COMMAND --help
 ```
 
-Rules are named as everywhere: `lenience:0.4`, or `file.py:Class:0.4` for one of your own; the file is executed. Bad input ends in one line on standard
-error and exit code 2. A table too wide for the terminal says what it leaves out; `--csv` writes all columns. The examples of every command are run by
-the tests ({{test}}`test_every_example_of_the_help_runs`), `mine.py` and `my-trace.safetensors` beside them.
+Rules are named as everywhere: `lenience:0.4`, or `file.py:Class:0.4` for one of your own; the file is executed. Bad input ends in
+one line on standard error and exit code 2. A table too wide for the terminal says what it leaves out; `--csv` writes all columns.
+The examples of every command are run by the tests ({{test}}`test_every_example_of_the_help_runs`), `mine.py` and
+`my-trace.safetensors` beside them.
 """
     sections = [section(name, program.commands[name], module) for name, module in COMMANDS.items()]
     generated.write(Path(app_.srcdir) / "reference" / "command-line.md", "\n\n".join([head, *sections]) + "\n")

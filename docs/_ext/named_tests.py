@@ -15,14 +15,18 @@ logger = logging.getLogger(__name__)
 def index() -> dict[str, str]:
     """Give the file of each test."""
     return {
-        name: path.name for path in sorted(TESTS.glob("test_*.py")) for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
+        name: path.name
+        for path in sorted(TESTS.glob("test_*.py"))
+        for name in re.findall(r"^def (test_\w+)", path.read_text(), re.MULTILINE)
     }
 
 
 FILES = index()
 
 
-def test(role: str, raw: str, text: str, line: int, inliner: Inliner, options: object = None, content: object = ()) -> tuple[list[nodes.Node], list[nodes.system_message]]:
+def show(
+    role: str, raw: str, text: str, line: int, inliner: Inliner, options: object = None, content: object = ()
+) -> tuple[list[nodes.Node], list[nodes.system_message]]:
     """Show ``file::name``."""
     if text not in FILES:
         logger.warning("no test is called %s", text, location=(inliner.document.settings.env.current_document.docname, line))
@@ -32,5 +36,5 @@ def test(role: str, raw: str, text: str, line: int, inliner: Inliner, options: o
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the role."""
-    app.add_role("test", test)
+    app.add_role("test", show)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
