@@ -5,7 +5,7 @@ A function that is added later is found, and so tested; a parameter of a name th
 
 import importlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import theory
 from theory import counts, models, sequences
 from theory.blocks import resolve
 from theory.counts import Counts
-from theory.trees import Tree
+from theory.trees import Tree, ZeroAndRenormalise
 
 MODULES = [
     importlib.import_module(f"theory.{name}")
@@ -121,6 +121,10 @@ def values(rule: Any = "strict", rows: tuple[Any, Any] = (P, Q)) -> dict[str, Ca
         "cost": lambda: 0.1,
         "factor": lambda: 2,
         "count": lambda: 1,
+        "markov.p": lambda: np.stack([p] * len(p)),
+        "markov.q": lambda: np.stack([q] * len(p)),
+        "trees.rule": ZeroAndRenormalise,
+        "counts.statistic": lambda: counts.block_efficiency,
         "tree": lambda: Tree.from_nested({0: {0: {}}, 1: {}}),
         "row_of": lambda: lambda path: P,
     }
@@ -133,8 +137,14 @@ def arguments(call: Callable[..., Any], known: dict[str, Callable[[], Any]], **g
         if parameter.name in made or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             continue
         if parameter.default is parameter.empty or parameter.name in (*RULES, "p", "q"):
-            made[parameter.name] = known[parameter.name]()
+            made[parameter.name] = next(known[key] for key in _keys(call, parameter.name) if key in known)()
     return made
+
+
+def _keys(call: Callable[..., Any], name: str) -> Iterator[str]:
+    """Give the keys under which the value of a parameter may stand: that of this function, of its package, of any."""
+    yield from (f"{call.__name__}.{name}", f"{call.__module__.split('.')[1]}.{name}", name)
+    raise KeyError(f"tests/public.py has no value for the parameter {name} of {call.__module__}.{call.__name__}")
 
 
 MINE = Path(__file__).parent / "data/mine.py"

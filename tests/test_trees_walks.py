@@ -3,6 +3,7 @@
 Random tests against procedures are chi-square tests with fixed seeds, at a failure probability of 1e-9 for the whole file.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction as F
 
 import numpy as np
@@ -190,3 +191,54 @@ def test_bad_counts(count):
         trees.verify(ZeroAndRenormalise(), Tree([], []), row_of, rng, count)
     with pytest.raises(ValueError, match="n = "):
         trees.emitted_law(ZeroAndRenormalise(), Tree([], []), row_of, count)
+
+
+# --- rules of one's own that are none ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wrong(trees.CandidateRule):
+    """Zero and renormalise with one thing wrong."""
+
+    how: str
+
+    def law_at(self, p, tokens):
+        law = trees.ZeroAndRenormalise().law_at(p, tokens)
+        match self.how:
+            case "acceptance":
+                return law._replace(acceptance=law.acceptance * 2)
+            case "replacement":
+                return law._replace(replacement=law.replacement / 2)
+            case "children":
+                return law._replace(acceptance=law.acceptance[:0])
+        return law
+
+    def coins(self, p, tokens, rng, size):
+        accepted, token = trees.ZeroAndRenormalise().coins(p, tokens, rng, size)
+        match self.how:
+            case "token":
+                return trees.Chosen(accepted, token + p.size)
+            case "stranger":
+                return trees.Chosen(np.ones(size, dtype=bool), np.full(size, p.size - 1))
+            case "verdicts":
+                return trees.Chosen(accepted[:1], token)
+        return trees.Chosen(accepted, token)
+
+
+@pytest.mark.parametrize("how", ["acceptance", "replacement", "children"])
+def test_a_candidate_rule_that_gives_no_law_is_refused(how):
+    tree = trees.Tree.from_nested({0: {0: {}}, 1: {}})
+    for call in (trees.length_law, trees.block_efficiency, lambda *given: trees.emitted_law(*given, 2)):
+        with pytest.raises(ValueError, match=r"Wrong.*: (acceptance|replacement)"):
+            call(Wrong(how), tree, lambda path: np.array([0.5, 0.25, 0.25]))
+    with pytest.raises(ValueError, match="Wrong"):
+        Wrong(how).induced([0.5, 0.25, 0.25], [0, 1])
+
+
+@pytest.mark.parametrize("how", ["token", "stranger", "verdicts"])
+def test_a_candidate_rule_whose_procedure_is_none_is_refused(how):
+    tree = trees.Tree.from_nested({0: {0: {}}, 1: {}})
+    with pytest.raises(ValueError, match="Wrong"):
+        trees.verify(Wrong(how), tree, lambda path: np.array([0.5, 0.25, 0.25]), np.random.default_rng(0), 10)
+    law = trees.length_law(Wrong(how), tree, lambda path: np.array([0.5, 0.25, 0.25]))
+    assert law.sum() == 1, "the law itself is right"

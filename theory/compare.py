@@ -43,6 +43,8 @@ def compare(
 ) -> "pd.DataFrame":
     """Compare verifiers on rows: what each really samples, and what that buys.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     verifiers : TokenVerifier or str, or iterable of them

@@ -44,6 +44,8 @@ BlockRules: TypeAlias = BlockVerifier | TokenVerifier | str | Iterable[BlockVeri
 def length_laws(rules: BlockRules, p: Brought, q: RowsLike | None = None, gamma: int = 5) -> "pd.DataFrame":
     """Give the law of the accepted length of each rule, where each position has the rows of a random one of those given.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     rules : BlockVerifier, TokenVerifier or str, or iterable of them
@@ -97,6 +99,8 @@ def efficiencies(
     rules: BlockRules, p: Brought, q: RowsLike | None = None, gammas: Iterable[int] = range(1, 11), cost: float = 0.0
 ) -> "pd.DataFrame":
     """Give block efficiency and predicted speed-up of each rule at each gamma, positions i.i.d. as in `length_laws`.
+
+    Fractions are taken to float64.
 
     Parameters
     ----------

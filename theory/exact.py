@@ -87,6 +87,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Compute several quantities for each pair of rows in one stream over them.
 
+    Fractions are kept.
+
     Parameters
     ----------
     verifier : TokenVerifier or str
@@ -144,6 +146,8 @@ def summarise(
 def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give α = Σ q(x) a(x) for each pair of rows, a probability.
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from theory.verifiers import Strict
@@ -156,6 +160,8 @@ def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | Non
 def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Array:
     """Give the induced law π for each pair of rows, shape (..., V).
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from theory.verifiers import Strict
@@ -167,6 +173,8 @@ def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None
 
 def total_variation(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give TV(π, p) between the induced law and the target for each pair of rows, a probability.
+
+    Fractions are kept.
 
     Examples
     --------

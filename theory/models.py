@@ -358,6 +358,8 @@ def check(pair: Any, context: Any) -> Context:
 def iid(p: RowsLike, q: RowsLike) -> Pair:
     """Make the pair of i.i.d. models with rows p and q.
 
+    Fractions are kept.
+
     Examples
     --------
     >>> iid([0.5, 0.5], [0.25, 0.75]).size
@@ -368,6 +370,8 @@ def iid(p: RowsLike, q: RowsLike) -> Pair:
 
 def markov(p: RowsLike, q: RowsLike, start: Context | None = None) -> Pair:
     """Make the pair of Markov models with rows p and q, of one order, after one start.
+
+    Fractions are kept.
 
     Examples
     --------

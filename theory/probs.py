@@ -62,6 +62,8 @@ _halves: dict[int, str] = {}
 def check_rows(rows: RowsLike, name: str = "p", start: int = 0) -> Array:
     """Check that ``rows`` are probability rows, and return them as a read-only array.
 
+    Fractions are kept.
+
     Parameters
     ----------
     rows : array_like, shape (..., V)
@@ -152,6 +154,8 @@ def smallest(rows: Array) -> Any:
 
 def check_pair(p: RowsLike, q: RowsLike, start: int = 0) -> tuple[Array, Array]:
     """Check a target ``p`` and a draft ``q`` as `check_rows` does, and that they broadcast.
+
+    Fractions are kept.
 
     Examples
     --------
@@ -511,6 +515,8 @@ def if_drafted(acceptance: Array, q: Array) -> Array:
 def entropy(p: RowsLike) -> Any:
     """Shannon entropy H(p) = -Σ p(x) ln p(x), in nats, with 0 ln 0 = 0.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     p : array_like, shape (..., V)
@@ -622,6 +628,8 @@ class InverseCDF:
 
 def sample(rows: RowsLike, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
     """Draw tokens from rows by inverse CDF.
+
+    Fractions are taken to float64.
 
     Parameters
     ----------

@@ -59,6 +59,8 @@ def is_trace(rows: Any) -> bool:
 def rows(p: Brought, q: RowsLike | RowSource | None = None) -> tuple[RowSource, RowSource]:
     """Give target and draft rows, one row a position, that can be counted and sliced; those on disk are not read yet.
 
+    Fractions are kept.
+
     Parameters
     ----------
     p : array_like or rows of a Trace, shape (positions, V) or (V,); or a Trace, the path of one, or a list of these
@@ -102,6 +104,8 @@ def rows(p: Brought, q: RowsLike | RowSource | None = None) -> tuple[RowSource, 
 
 def arrays(p: Brought, q: RowsLike | RowSource | None = None) -> tuple[Array, Array]:
     """Give checked rows of any leading shape as they are, and those of traces read whole; see `rows`.
+
+    Fractions are kept.
 
     Examples
     --------

@@ -132,7 +132,10 @@ def emitted(outcome: Outcome) -> int:
 
 
 def target_sequence(pair: Pair, length: int, context: Context = ()) -> Array:
-    """Law of the next ``length`` tokens of the target itself, shape (V,) * length."""
+    """Law of the next ``length`` tokens of the target itself, shape (V,) * length.
+
+    Fractions are kept.
+    """
     parameters.check_count("length", length, 0)
     start = models.check(pair, context)
     row = pair.rows(start)[0]
@@ -152,6 +155,8 @@ def induced_sequence(
     continue_with: str = "target",
 ) -> Array:
     """Law of the first ``length`` tokens that a decoder emits after ``context``.
+
+    Fractions are kept.
 
     Parameters
     ----------

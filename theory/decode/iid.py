@@ -39,6 +39,8 @@ def has_law(block: BlockVerifier) -> bool:
 def length_pmf(block: BlockVerifier | TokenVerifier | str, p: RowsLike, q: RowsLike, gamma: int) -> Array:
     """Law of the accepted length of a block whose positions all have the rows p and q.
 
+    Fractions are kept.
+
     Parameters
     ----------
     block : BlockVerifier, TokenVerifier or str
@@ -180,6 +182,8 @@ def _coarse_survival(ratio: Array, share: Array, gamma: int, edges: Array, coars
 
 def accepted_length_bounds(p: RowsLike, q: RowsLike, gamma: int, cells: int = 2000) -> Bracket:
     """Bounds on E[τ] of block verification of an i.i.d. pair, the sums of `survival_bounds`; parameters as there.
+
+    Fractions are taken to float64.
 
     Examples
     --------

@@ -15,6 +15,8 @@ from theory.probs import Array
 def length_pmf(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Array:
     """Law of the accepted length τ of one block after ``context``; Fractions stay exact.
 
+    Fractions are kept.
+
     Parameters
     ----------
     block : BlockVerifier, TokenVerifier or str
@@ -55,6 +57,8 @@ def length_pmf(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -
 def accepted_length(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Any:
     """Compute the expected accepted length E[τ] of one block after ``context``, in tokens; parameters as for `length_pmf`.
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from theory import models, parameters
@@ -70,6 +74,8 @@ def accepted_length(block: AnyBlock, pair: Pair, gamma: int, context: Context = 
 
 def block_efficiency(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Any:
     """Compute the expected tokens that one target call emits after ``context``: E[τ] + 1 for rules that always draw one more.
+
+    Fractions are kept.
 
     Parameters are those of `length_pmf`.
 

@@ -42,6 +42,8 @@ class LongRun:
 def long_run(block: enumeration.AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> LongRun:
     """Average an endless decode: block efficiency, token law, and the states in which blocks start.
 
+    Fractions are kept.
+
     Parameters
     ----------
     block : BlockVerifier, TokenVerifier or str

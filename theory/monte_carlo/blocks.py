@@ -47,6 +47,8 @@ def length_pmf(
 ) -> Estimate:
     """Estimate the law of the accepted length of one block.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     block : BlockVerifier, TokenVerifier or str
@@ -93,6 +95,8 @@ def accepted_length(
 ) -> Estimate:
     """Estimate E[τ], the mean accepted length of one block, in tokens; parameters as for `length_pmf`.
 
+    Fractions are taken to float64.
+
     Examples
     --------
     >>> from theory.blocks import GreedyBlock
@@ -114,6 +118,8 @@ def block_efficiency(
     workers: int = 1,
 ) -> Estimate:
     """Estimate the tokens that one target call emits; parameters as for `length_pmf`.
+
+    Fractions are taken to float64.
 
     Examples
     --------
@@ -138,6 +144,8 @@ def induced_sequence(
     workers: int = 1,
 ) -> Estimate:
     """Estimate the joint law of the first ``length`` tokens emitted, gamma + 1 where it is not given.
+
+    Fractions are taken to float64.
 
     ``continue_with`` is ``"target"`` (one block, completed by the target) or ``"decoder"`` (block after block); the other
     parameters are those of `length_pmf`.
@@ -179,6 +187,8 @@ def decode(
     workers: int = 1,
 ) -> Decoded:
     """Decode ``n`` texts of ``length`` tokens from end to end, block after block.
+
+    Fractions are taken to float64.
 
     Parameters
     ----------

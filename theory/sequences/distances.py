@@ -48,6 +48,8 @@ def distortion(
 ) -> Distortion:
     """KL and TV between the first ``length`` tokens of a source and of the reference; the last row of `distortions`.
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from fractions import Fraction as F
@@ -67,6 +69,8 @@ def distortions(
     source: Source, pair: Pair, length: int, reference: Plain | None = None, context: Context = (), budget: int = BUDGET
 ) -> "pd.DataFrame":
     """KL and TV between the first t tokens of a source and of the reference, t = 1..T, with their bounds.
+
+    Fractions are kept.
 
     Parameters
     ----------

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 def sequence_law(source: Source, pair: Pair, length: int, context: Context = ()) -> Array:
     """Law of the first ``length`` tokens of a source, Π(x_1, ..., x_T), by a forward recursion over all texts.
 
+    Fractions are kept.
+
     Parameters
     ----------
     source : Plain or Decoder
@@ -74,6 +76,8 @@ def sequence_law(source: Source, pair: Pair, length: int, context: Context = ())
 def state_laws(source: Source, pair: Pair, length: int, context: Context = ()) -> "pd.DataFrame":
     """Law of the state of the pair after 0, 1, ..., ``length`` tokens.
 
+    Fractions are kept.
+
     Parameters
     ----------
     source, pair, length, context
@@ -111,6 +115,8 @@ def state_laws(source: Source, pair: Pair, length: int, context: Context = ()) -
 
 def state_drift(source: Source, pair: Pair, length: int, reference: Source | None = None, context: Context = ()) -> Array:
     """Distance between the states that two sources visit: TV between their laws after 0, 1, ..., ``length`` tokens.
+
+    Fractions are kept.
 
     Parameters
     ----------

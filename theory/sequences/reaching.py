@@ -22,6 +22,8 @@ Goal = Callable[[PairState], bool]
 def reach_probability(source: Source, pair: Pair, goal: Goal, length: int | None = None, context: Context = ()) -> Any:
     """Probability that a text ever leads to a state that is wanted, or does so within ``length`` tokens.
 
+    Fractions are kept.
+
     Parameters
     ----------
     source : Plain or Decoder

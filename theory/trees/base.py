@@ -7,6 +7,7 @@ import numpy as np
 
 from theory import parameters, probs
 from theory.probs import Array, RowsLike
+from theory.verifiers import checks
 
 
 class NodeLaw(NamedTuple):
@@ -53,6 +54,41 @@ class CandidateRule(abc.ABC):
     def coins(self, p: Array, tokens: Array, rng: np.random.Generator, size: int) -> Chosen:
         """Run the published procedure for a checked row of floats; `procedure` is the public form."""
 
+    # --- what a rule says, looked at before it is believed; everything that needs its law or verdict asks here ----------
+
+    def checked_law_at(self, p: Array, tokens: Array) -> NodeLaw:
+        """Give `law_at`, after a look at it (see `theory.verifiers.checks`).
+
+        Raises
+        ------
+        RuleError
+            A ValueError, where acceptances and the rejection are no probabilities that add up to 1, or the replacement is no law.
+        """
+        law = self.law_at(p, tokens)
+        if checks.is_believed(self):
+            return law
+        if not isinstance(law, tuple) or len(law) != 3:
+            raise checks.RuleError(self, "law_at", (), f"gave {law!r}: must be a NodeLaw(acceptance, replacement, rejected)")
+        chances = np.asarray([*law[0], law[2]], dtype=p.dtype)
+        if len(chances) != len(tokens) + 1:
+            raise checks.RuleError(
+                self, "acceptance", (), f"has {len(chances) - 1} entries: must have one a child, {len(tokens)}"
+            )
+        checks.residual(self, chances, chances, chances, "acceptance, with the rejection")
+        return NodeLaw(law[0], checks.residual(self, law[1], p, p, "replacement"), law[2])
+
+    def checked_coins(self, p: Array, tokens: Array, rng: np.random.Generator, size: int) -> Chosen:
+        """Give what `coins` did, after a look at it; raises as `checked_law_at` does."""
+        done = self.coins(p, tokens, rng, size)
+        if checks.is_believed(self):
+            return done
+        accepted, token = checks.verified(self, *done, (size,), p.size)
+        strange = accepted & ~np.isin(token, tokens)
+        if strange.any():
+            place = int(np.flatnonzero(strange)[0])
+            raise checks.RuleError(self, "token", (place,), f"= {token[place]}: must be a child, since it was accepted")
+        return Chosen(accepted, token)
+
     @property
     def lossless(self) -> bool:
         """Whether these parameters make `induced` equal to p for every p and all candidates."""
@@ -85,7 +121,7 @@ class CandidateRule(abc.ABC):
             Where ``p`` is not one row, or the candidates are not distinct tokens of its vocabulary.
         """
         row = check_row(p)
-        return self.law_at(row, check_candidates(candidates, row.size))
+        return self.checked_law_at(row, check_candidates(candidates, row.size))
 
     def induced(self, p: RowsLike, candidates: RowsLike) -> Array:
         """Give π(x) = P(child x accepted) + P(none) r(x), the law of the one token emitted here.
@@ -102,7 +138,7 @@ class CandidateRule(abc.ABC):
         """
         row = check_row(p)
         tokens = check_candidates(candidates, row.size)
-        law = self.law_at(row, tokens)
+        law = self.checked_law_at(row, tokens)
         replaced: Array = (law.rejected * law.replacement).astype(row.dtype, copy=False)
         replaced[tokens] += law.acceptance
         return replaced
@@ -141,7 +177,7 @@ class CandidateRule(abc.ABC):
         """
         row = probs.as_float(check_row(p))
         parameters.check_count("size", size)
-        return self.coins(row, check_candidates(candidates, row.size), rng, size)
+        return self.checked_coins(row, check_candidates(candidates, row.size), rng, size)
 
 
 def check_row(p: RowsLike, name: str = "p") -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from theory import parameters, probs
 from theory.probs import Array
 from theory.trees.base import CandidateRule, check_row
-from theory.trees.tree import Path, RowOf, Tree, arrive
+from theory.trees.tree import Path, RowOf, Tree, arrive, check_walk
 
 BUDGET = 1 << 20
 """Most sequences that `emitted_law` holds at once."""
@@ -44,6 +44,7 @@ def length_law(rule: CandidateRule, tree: Tree, row_of: RowOf) -> Array:
     >>> length_law(ZeroAndRenormalise(), tree, lambda path: [0.5, 0.25, 0.25])
     array([0.25, 0.5 , 0.25])
     """
+    check_walk(rule, tree, row_of)
     law: list[Any] = [0] * (tree.depth + 1)
     for stop in _stops(rule, tree, row_of):
         law[len(stop.path)] += stop.mass
@@ -95,11 +96,12 @@ class _Stop(NamedTuple):
 
 def _stops(rule: CandidateRule, tree: Tree, row_of: RowOf) -> Iterator[_Stop]:
     """Walk the tree: where the walk can end, with which probability, and the law of the last token there."""
+    check_walk(rule, tree, row_of)
     waiting: list[tuple[int, Any]] = [(-1, 1)]
     while waiting:
         node, mass = waiting.pop()
         path, row, children, tokens = arrive(tree, node, row_of)
-        law = rule.law_at(row, tokens)
+        law = rule.checked_law_at(row, tokens)
         if mass * law.rejected:
             yield _Stop(path, mass * law.rejected, law.replacement)
         waiting += [(child, mass * chance) for child, chance in zip(children, law.acceptance, strict=True) if mass * chance]

@@ -10,6 +10,8 @@ from theory.truncation import Truncation
 def kl_single_draft(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
     """KL from what single-draft truncation verification samples to the truncated target: KL(q_A || p_A) (the paper's Lemma 2).
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     p, q : array_like, shape (..., V)
@@ -39,6 +41,8 @@ def kl_single_draft(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
 
 def kl_deterministic(p: RowsLike, q: RowsLike, truncation: Truncation) -> Any:
     """Mean KL from a fixed accepted candidate x ~ q_A to the truncated target: E ln(1/p_A(x)) (the paper's Lemma 2, EAGLE).
+
+    Fractions are taken to float64.
 
     Parameters
     ----------

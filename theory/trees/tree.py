@@ -7,8 +7,9 @@ from typing import Any, final
 
 import numpy as np
 
+from theory import parameters
 from theory.probs import Array, RowsLike
-from theory.trees.base import check_candidates, check_row
+from theory.trees.base import CandidateRule, check_candidates, check_row
 
 Path = tuple[int, ...]
 """Tokens from the context down to and with a node."""
@@ -149,3 +150,11 @@ def arrive(tree: Tree, node: int, row_of: RowOf) -> tuple[Path, Array, tuple[int
     path, children = tree.path(node), tree.children(node)
     row = check_row(row_of(path), f"row_of({path})")
     return path, row, children, check_candidates([tree.tokens[child] for child in children], row.size, f"the children of {path}")
+
+
+def check_walk(rule: Any, tree: Any, row_of: Any) -> None:
+    """Raise unless these are a rule for candidates, a tree of them, and a function from paths to rows."""
+    parameters.check_kind("rule", rule, CandidateRule, "ZeroAndRenormalise()")
+    parameters.check_kind("tree", tree, Tree, "Tree.from_paths([(0, 1), (2,)])")
+    if not callable(row_of):
+        raise ValueError(f"row_of = {row_of!r}: must be a function from a path, a tuple of tokens, to the target's row there")

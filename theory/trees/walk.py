@@ -7,7 +7,7 @@ import numpy as np
 from theory import parameters, probs
 from theory.probs import Array
 from theory.trees.base import CandidateRule
-from theory.trees.tree import RowOf, Tree, arrive
+from theory.trees.tree import RowOf, Tree, arrive, check_walk
 
 
 class Walks(NamedTuple):
@@ -45,12 +45,15 @@ def verify(rule: CandidateRule, tree: Tree, row_of: RowOf, rng: np.random.Genera
            [1, 1]]))
     """
     parameters.check_count("size", size)
+    check_walk(rule, tree, row_of)
+    parameters.check_count("size", size)
+    parameters.check_generator("rng", rng)
     length, tokens = np.zeros(size, dtype=np.intp), np.full((size, tree.depth + 1), -1, dtype=np.intp)
     waiting: list[tuple[int, Array]] = [(-1, np.arange(size))]
     while waiting:
         node, here = waiting.pop()
         path, row, children, candidates = arrive(tree, node, row_of)
-        chosen = rule.coins(probs.as_float(row), candidates, rng, here.size)
+        chosen = rule.checked_coins(probs.as_float(row), candidates, rng, here.size)
         tokens[here, len(path)] = chosen.token
         length[here[chosen.accepted]] += 1
         for child, token in zip(children, candidates, strict=True):

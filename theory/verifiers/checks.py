@@ -128,25 +128,28 @@ def law(rule: Any, rates: tuple[Any, Any], induced: Any, p: Array, q: Array) -> 
 # --- procedures ---------------------------------------------------------------------------------------------------------------
 
 
-def verified(rule: Any, accepted: Any, token: Any, drafted: Array, size: int) -> tuple[Array, Array]:
-    """Give what a procedure did back; raise where it is not a verdict and a token for each draft, or contradicts itself."""
+def verified(rule: Any, accepted: Any, token: Any, shape: tuple[int, ...], size: int) -> tuple[Array, Array]:
+    """Give what a procedure did back; raise where it is not a verdict and a token of the vocabulary for each draft."""
     kept, emitted = np.asarray(accepted), np.asarray(token)
     for what, array, kinds in (("accepted", kept, "b"), ("token", emitted, "iu")):
-        if array.shape != drafted.shape or array.dtype.kind not in kinds:
+        if array.shape != shape or array.dtype.kind not in kinds:
             kind = "bool" if kinds == "b" else "int"
             raise RuleError(
-                rule, what, (), f"has shape {array.shape} and dtype {array.dtype}: its procedure gives {kind}, {drafted.shape}"
+                rule, what, (), f"has shape {array.shape} and dtype {array.dtype}: its procedure gives {kind}, {shape}"
             )
-    if not emitted.size:
-        return kept, emitted
-    if emitted.min() < 0 or emitted.max() >= size:
-        where = _first((emitted < 0) | (emitted >= size))
+    outside = (emitted < 0) | (emitted >= size)
+    if outside.any():
+        where = _first(outside)
         raise RuleError(rule, "token", where, f"= {emitted[where]}: tokens are in 0..{size - 1}")
-    changed = kept & (emitted != drafted)
+    return kept, emitted
+
+
+def unchanged(rule: Any, accepted: Array, token: Array, drafted: Array) -> None:
+    """Raise where another token than the drafted one was emitted, though that was accepted."""
+    changed = accepted & (token != drafted)
     if changed.any():
         where = _first(changed)
-        raise RuleError(rule, "token", where, f"= {emitted[where]}: must be {drafted[where]}, which was drafted and accepted")
-    return kept, emitted
+        raise RuleError(rule, "token", where, f"= {token[where]}: must be {drafted[where]}, which was drafted and accepted")
 
 
 # --- the parts ------------------------------------------------------------------------------------------------------------------

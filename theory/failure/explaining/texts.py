@@ -54,6 +54,8 @@ def read_texts(path: str | os.PathLike[str]) -> dict[int, str]:
     >>> read_texts(path)
     {7: ' the'}
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"path = {path!r}: must be the path of a file")
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as damage:
