@@ -15,9 +15,9 @@ HEAD = f"""% {generated.NOTE}
 
 "Revisiting Lossy Verification in Speculative Decoding: Mechanisms, Trade-offs, and Failure Modes" (arXiv 2607.26627) claims
 something with each of its figures and tables. Here each stands beside the same quantity from exact theory and from a trace of
-real models, as `theory figures` computes it: hollow markers are the paper's own points; lines, bands and filled markers are ours. The
-sentences are made from the numbers, and tests compare them with the
-stored ones ({{test}}`test_headline_says_what_stands_in_the_table`).
+real models, as `theory figures` computes it: hollow markers are the paper's own points; lines, bands and filled markers are
+ours. The sentences are made from the numbers, and tests compare them with the stored ones
+({{test}}`test_headline_says_what_stands_in_the_table`).
 """
 
 
