@@ -77,18 +77,22 @@ def directive(value: Any) -> str:
 def page(name: str, module: ModuleType, places: dict[int, str]) -> str:
     """Write the page of a module; on that of ``theory`` names link to where they are described."""
     listed = names(module)
+    kinds = {each: directive(getattr(module, each)) for each in listed}
     lines = [f".. {generated.NOTE}", "", name, "=" * len(name), "", f".. automodule:: {name}", ""]
-    if listed:
+    described = [each for each in listed if kinds[each] != "autodata"]
+    if described:
         lines += [".. rubric:: Names", "", ".. autosummary::", ""]
-        lines += [f"   ~{places.get(id(getattr(module, each)), f'{name}.{each}').removeprefix(f'{name}.')}" for each in listed]
+        links = (places.get(id(getattr(module, each)), f"{name}.{each}") for each in described)
+        lines += [f"   ~{link.removeprefix(f'{name}.')}" for link in links]
         lines += [""]
+    constants = [f"`{each}`" for each in listed if kinds[each] == "autodata"]
+    if constants:
+        lines += [f"Constants: {', '.join(constants)}.", ""]
     for each in listed if name != "theory" else ():
-        value = getattr(module, each)
-        kind = directive(value)
-        lines += [f".. {kind}:: {name}.{each}"]
-        if kind == "autoclass":
+        lines += [f".. {kinds[each]}:: {name}.{each}"]
+        if kinds[each] == "autoclass":
             lines += ["   :members:", "   :show-inheritance:"]
-        if kind == "autodata":
+        if kinds[each] == "autodata":
             lines += ["   :no-value:"]
         lines += [""]
     return "\n".join(lines) + "\n"
