@@ -22,7 +22,7 @@ FRACTIONS = np.array([F(1, 2), F(3, 10), F(1, 5)]), np.array([F(1, 5), F(1, 5), 
 ONLY_ASKS = ("resolve", "resolve_all", "believe", "find", "is_trace", "check")
 """Functions of rules that look at no law, and of rows that look at no row."""
 
-SMALL = {"generations": 3, "population": 5, "resamples": 2, "examples": 5}
+SMALL = {"generations": 3, "population": 5, "resamples": 2, "examples": 5, "gammas": [1, 2]}
 """Options that make a call cheap; what they are of no matter here."""
 
 
