@@ -79,7 +79,8 @@ def check_procedure(rule: TokenVerifier, trial: Trial, pair: tuple[Array, Array]
     rng = stream(p, q)
     drafted = probs.InverseCDF(q).draw(rng, trial.draws)
     drafted.flags.writeable = False
-    accepted, token = checks.verified(rule, *rule.verify(p, q, drafted, rng), drafted, p.size)
+    accepted, token = checks.verified(rule, *rule.verify(p, q, drafted, rng), drafted.shape, p.size)
+    checks.unchanged(rule, accepted, token, drafted)
     counts = np.zeros((p.size, p.size + 1), dtype=np.int64)
     np.add.at(counts, (drafted, np.where(accepted, p.size, token)), 1)
     acceptance = checks.acceptance(rule, rule.acceptance(p, q), p, q)[:, None]
