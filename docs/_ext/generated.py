@@ -21,7 +21,7 @@ def keep_only(folder: Path, names: set[str]) -> None:
 
 def cell(text: object) -> str:
     """Write a text as one cell of a Markdown table."""
-    return " ".join(str(text).split()).replace("|", "\\|").replace("*", "\\*")
+    return " ".join(str(text).split()).replace("|", "\\|")
 
 
 def table(headings: list[str], rows: list[list[object]]) -> str:
