@@ -110,7 +110,8 @@ class Chances(NamedTuple):
 
 
 def _pass_at(chances: Array, k: int) -> Array:
-    return np.array([sequences.pass_at_k(chance, k) for chance in chances])
+    # a product of matrices of floats may exceed 1 by its rounding
+    return np.array([sequences.pass_at_k(min(chance, 1), k) for chance in chances])
 
 
 def _along(chain: ReasoningChain, source: Source, most: int) -> Array:

@@ -124,6 +124,7 @@ def compute(
     values = {name: knobs.numbers(name, own, "(0, 1]") for name, own in grids.items()}
     settings = [(method, x) for method in shown for x in (values[SWEPT[method]] if method in SWEPT else [None])]
     parameters.check_count("depth", depth)
+    texts = real.texts(trace)
     size, shape = (trees.QUICK_COUNT if quick else trees.COUNT) if count is None else count, trees.Shape(tokens, children, seed)
     printed = tables.table_5().replace({"method": {"eagle3": "strict"}})
     printed = printed[printed["method"].isin(shown) & printed["benchmark"].isin(places) & (depth == trees.DEPTH)]
@@ -138,7 +139,6 @@ def compute(
             for method, x, reading in _readings(settings, both=source == "two numbers"):
                 found = trees.predict(source, benchmark, method, x, reading != "printed", size, shape, depth)
                 rows.append(place | _row(method, x, reading, *found))
-    texts = real.texts(trace)
     nodes, number = trees.recorded(2 if quick else None, texts, children), 2 if quick else None
     for method, x, reading in _readings(settings, both=False):
         rates, *away = trees.measure(nodes, method, x)

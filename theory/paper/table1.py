@@ -14,6 +14,7 @@ interpolation keeps there, on straight lines between its rows and strict verific
 (a) Pass@1 against block efficiency. (b) The same near strict verification, where the ceiling's rules are.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,10 +76,10 @@ def max_overshoot(exam: Exam, verifier: TokenVerifier) -> float:
 
 def _rows(exam: Exam) -> tuple[Any, Any]:
     """Give target and draft at a routine and at a decisive step, (2, V) each."""
-    pair, opening = exam.chain.pair, exam.chain.opening
-    steps = [(), (0,) * (opening + exam.chain.routine)]
-    assert [exam.chain.plan[len(text)] for text in steps] == [False, True]
-    target, draft = (np.stack(rows) for rows in zip(*(pair.rows(text) for text in steps), strict=True))
+    harder = replace(exam.chain, difficulty=exam.chain.difficulty + 1)  # the easier problems may have no decisive step
+    steps = [(), (0,) * (harder.opening + harder.routine)]
+    assert [harder.plan[len(text)] for text in steps] == [False, True]
+    target, draft = (np.stack(rows) for rows in zip(*(harder.pair.rows(text) for text in steps), strict=True))
     return target, draft
 
 

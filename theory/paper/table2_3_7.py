@@ -120,9 +120,10 @@ def compute(
     if list(way) != sorted(way) or way[-1] != 1 or len(way) < 2:
         raise ValueError(f"closeness = {knobs.write(list(way))}: must rise, from at least one number below 1 to 1")
     size, shape = (trees.QUICK_COUNT if quick else trees.COUNT) if count is None else count, trees.Shape(tokens, children, seed)
+    texts = real.texts(trace)
     nodes = {
         "theory": trees.calibrated("one number", benchmark, size, shape).nodes,
-        "trace": trees.recorded(2 if quick else None, real.texts(trace), children),
+        "trace": trees.recorded(2 if quick else None, texts, children),
     }
     gates: dict[str, Truncation] = {"spec_cascade": MinP(p_base), "typical_acceptance": Eta(epsilon)}
     rows = [*_printed(), *_averages(), *_gaps(), *_model_gaps(size, shape, depth), *_divergences(nodes, gates, way)]
@@ -356,7 +357,8 @@ def _draw_divergences(axes: "Axes", rows: "pd.DataFrame") -> None:
         axes.plot(way["total_variation"], way["value"], color=colour, linestyle=FRAMEWORKS[str(framework)][2])
         if framework == "eagle3":
             axes.plot(way["total_variation"].min(), limit, color=colour, marker=5, markersize=7, clip_on=False, zorder=5)
-    axes.set(xscale="log", yscale="log")
+    if (rows["total_variation"] > 0).any() and (rows["value"] > 0).any():
+        axes.set(xscale="log", yscale="log")
     axes.invert_xaxis()
 
 

@@ -384,7 +384,10 @@ def _error(sharpness: float, length: float, count: int, shape: Shape) -> float:
 
     wanted, (low, high) = strict_rate(length), ERROR
     if not rate(low) >= wanted >= rate(high):
-        raise ValueError(f"strict_length = {length}: no draft error in [{low:g}, {high:g}] gives it at sharpness {sharpness:g}")
+        raise ValueError(
+            f"strict_length = {length}: no draft error in [{low:g}, {high:g}] gives it at sharpness {sharpness:g} with "
+            f"{_nodes(count, shape)}"
+        )
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if rate(middle) >= wanted else (low, middle)
@@ -423,7 +426,18 @@ def own_sharpness(benchmark: str, count: int = COUNT, shape: Shape = SHAPE) -> f
         return Model(float(np.exp(log_sharpness)), strict, count, shape).length_of(ZeroAndRenormalise(0.2)) - lenient
 
     low, high = (float(np.log(end)) for end in SHARPNESS)
+    if excess(low) * excess(high) > 0:
+        raise ValueError(
+            f"benchmark = {benchmark!r}: no sharpness in [{SHARPNESS[0]:g}, {SHARPNESS[1]:g}] gives its row of lenience 0.2 with "
+            f"{_nodes(count, shape)}"
+        )
     return float(np.exp(brentq(excess, low, high, xtol=0.02)))
+
+
+def _nodes(count: int, shape: Shape) -> str:
+    return (
+        f"count = {count} nodes of tokens = {shape.tokens}, children = {shape.children}, seed = {shape.seed}; more nodes may do"
+    )
 
 
 def calibrated(calibration: str, benchmark: str, count: int = COUNT, shape: Shape = SHAPE) -> Model:
