@@ -1,5 +1,6 @@
 """Explanations: gains and losses are the total variation, exactly; regions, tokens and baselines are what they are called."""
 
+import itertools
 import json
 from dataclasses import dataclass
 from fractions import Fraction as F
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import theory
 from tests import cases
 from tests.commands import run
-from theory import exact, failure, plotting, testing, traces
+from theory import exact, failure, plotting, synthetic, testing, traces
 from theory.failure.explain import _decoded
 from theory.truncation import MinP, TopK
 from theory.verifiers import RULES
@@ -405,20 +406,42 @@ def test_the_picture_shows_the_tables():
     assert plotting.plot_explained(found, tokens=3, ax=axes) is axes
     regions = found.regions[found.regions["tokens"] > 0]
     for column, container in zip(("p", "q", "induced"), axes.containers, strict=True):
-        heights = [bar.get_height() for bar in container]
-        np.testing.assert_allclose(heights, [*regions[column], *found.tokens[column][:3]])
-    labels = [text.get_text() for text in axes.get_xticklabels()]
-    assert labels[:3] == ["q ≤ p\nkept\n(2)", "p < q ≤ 2 p\ndiscarded\n(1)", "q > 2 p\ndiscarded\n(1)"]
+        lengths = [bar.get_width() for bar in container]
+        np.testing.assert_allclose(lengths, [*regions[column], *found.tokens[column][:3]])
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels[:3] == ["q ≤ p, kept (2)", "p < q ≤ 2 p, discarded (1)", "q > 2 p, discarded (1)"]
     assert labels[3] == r"1 '\ub098'"
-    assert axes.get_xlabel() == "region (tokens in it), and the 3 tokens that move most (1 more in the table)"
+    assert axes.get_ylabel() == "region (tokens in it), and\nthe 3 tokens that move most\n(1 more in the table)"
+    assert axes.get_xlabel() == "probability"
+    assert axes.yaxis_inverted()
     assert axes.get_title() == "spec-cascade:0.6: TV(induced, target) = 0.3"
     figure.canvas.draw()  # no label is taken for a formula
     plt.close(figure)
     axes = plotting.plot_explained(failure.explain(theory.Strict(), P, Q), title="")
-    assert (axes.get_xlabel(), axes.get_title()) == ("region (tokens in it)", "")
+    assert (axes.get_ylabel(), axes.get_title()) == ("region (tokens in it)", "")
     plt.close(axes.figure)
     with pytest.raises(ValueError, match="tokens = 0"):
         plotting.plot_explained(found, tokens=0)
+
+
+@pytest.mark.parametrize("size", [None, (10, 4)])
+def test_no_labels_overlap_with_six_regions_and_ten_long_tokens(size):
+    """The most that there is to write, on axes of its own and on those of `theory explain`."""
+    p, q = synthetic.zipf(60, corruption="noise", strength=1.2, rng=np.random.default_rng(0))
+    texts = [f"a very long text of a token, number {place}" for place in range(60)]
+    found = failure.explain(theory.SpecCascade(0.08), p, q, ceiling=1.2, texts=texts)
+    assert (found.regions["tokens"] > 0).sum() == 6
+    axes = plt.subplots(figsize=size, layout="constrained")[1] if size else None
+    axes = plotting.plot_explained(found, tokens=10, ax=axes)
+    axes.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in axes.get_yticklabels()]
+    assert len(boxes) == 16
+    assert all(above.y0 >= below.y1 - 1 for above, below in itertools.pairwise(boxes))
+    named = axes.yaxis.label.get_window_extent()
+    assert all(named.x1 <= box.x0 for box in boxes)
+    assert axes.get_window_extent().width > 0.5 * axes.figure.get_window_extent().width
+    assert axes.get_yticklabels()[6].get_text().endswith("...")
+    plt.close(axes.figure)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
