@@ -83,6 +83,7 @@ def values(rule: Any = "strict", rows: tuple[Any, Any] = (P, Q)) -> dict[str, Ca
         "pair": pair,
         "trace": theory.traces.example,
         "gamma": lambda: 2,
+        "gammas": lambda: [2, 3],
         "n": lambda: 200,
         "rng": lambda: np.random.default_rng(0),
         "length": lambda: 2,

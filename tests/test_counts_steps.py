@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.logged import REQUESTS
+from tests.logged import REQUESTS, steps
 from theory import counts
 from theory.counts import Counts
 
@@ -71,6 +71,79 @@ def test_what_is_taken():
     assert len(Counts.of([], drafted=2)) == len(Counts.from_flags([])) == len(REQUESTS.select([])) == 0
     assert Counts.of([], drafted=2).by_request() == {}
     assert counts.unconditional_from_conditional([0, None]) == (0, 0)
+
+
+# --- histograms and totals by position --------------------------------------------------------------------------------
+
+
+@given(steps(same_gamma=True, censored=False, stopped=False))
+def test_a_histogram_and_totals_by_position_hold_the_same_steps(counted):
+    gamma = int(counted.drafted[0])
+    lengths = counted.accepted.tolist()
+    histogram = [lengths.count(k) for k in range(gamma + 1)]
+    by_position = [sum(length >= i for length in lengths) for i in range(1, gamma + 1)]
+    for same in (
+        Counts.from_histogram(histogram),
+        Counts.from_positions(by_position, drafts=len(lengths)),
+        Counts.from_positions(by_position, drafts=len(lengths), drafted=gamma * len(lengths)),
+    ):
+        assert same.accepted.tolist() == sorted(lengths)
+        assert set(same.drafted.tolist()) == {gamma}
+        assert (same.emitted == same.accepted + 1).all()
+        assert same.request is None
+        assert not same.censored.any()
+        pd.testing.assert_frame_equal(counts.position_rates(same), counts.position_rates(counted))
+        whole, part = (counts.summary(c).iloc[0].drop("requests") for c in (counted, same))
+        assert whole.to_dict() == part.to_dict()
+
+
+def test_unknown_requests():
+    unknown = Counts.from_histogram([1, 2, 3])
+    assert counts.summary(unknown)["requests"].tolist() == [None, None]
+    assert counts.summary(unknown)["mean_accepted"].tolist() == [F(4, 3), None]
+    assert unknown.select([0, 5]).request is None
+    for needs in (unknown.by_request, lambda: counts.per_request_mean(counts.mean_accepted, unknown)):
+        with pytest.raises(ValueError, match=r"^request = None: which request a step was of is not known"):
+            needs()
+
+
+def test_a_longer_draft_is_taken_where_it_is_said_to_be_one():
+    long = Counts.of([180, 200], drafted=[289, 300], longest=300, request=[0, 1])
+    assert long.drafted.tolist() == [289, 300]
+    assert long.select([1]).accepted.tolist() == [200]
+    assert long.by_request()[0].drafted.tolist() == [289]
+    assert Counts.from_flags([[1] * 300]).accepted.tolist() == [300]
+    assert Counts.of([256], drafted=256).drafted.tolist() == [256]
+    assert counts.mean_accepted(Counts.from_histogram([0] * 300 + [1])) == 300
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Counts.of([180], drafted=[289]),
+            r"^drafted\[0\] = 289: must be in 0\.\.256, .* Counts\.from_totals, and longest=289 says",
+        ),
+        (lambda: Counts.of([180], drafted=289), r"^drafted\[0\] = 289: .* Counts\.from_totals"),
+        (lambda: Counts([4, 289], [1, 180], [2, 181], [0, 0], [0, 0]), r"^drafted\[1\] = 289"),
+        (lambda: Counts.of([3], drafted=4, longest=0), r"^longest = 0"),
+        (lambda: Counts.of([3], drafted=4, longest=65537), r"^longest = 65537: must be a number in \[1, 65536\]"),
+        (lambda: Counts.from_histogram([3]), r"^steps has 1 entries: must have γ \+ 1"),
+        (lambda: Counts.from_histogram([0, 0]), r"^steps adds up to 0: must be in 1\.\."),
+        (lambda: Counts.from_histogram([2**25, 1]), r"^steps adds up to 33554433"),
+        (lambda: Counts.from_histogram([0.5, 0.5]), r"^steps\[0\] = 0.5: must be a whole number"),
+        (lambda: Counts.from_histogram([1, -1]), r"^steps\[1\] = -1"),
+        (lambda: Counts.from_positions([80, 90], drafts=120), r"^accepted\[1\] = 90: must be in 0\.\.80, .* conditional"),
+        (lambda: Counts.from_positions([130, 90], drafts=120), r"^accepted\[0\] = 130: must be in 0\.\.120, the drafts"),
+        (lambda: Counts.from_positions([], drafts=120), r"^accepted has 0 entries: must have one a position"),
+        (lambda: Counts.from_positions([0.7], drafts=120), r"^accepted\[0\] = 0.7: must be a whole number"),
+        (lambda: Counts.from_positions([80], drafts=0), r"^drafts = 0"),
+        (lambda: Counts.from_positions([80, 60], drafts=120, drafted=230), r"^drafted = 230: must be 240, drafts = 120 times"),
+    ],
+)
+def test_logs_that_are_mixed_up(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 @pytest.mark.parametrize(

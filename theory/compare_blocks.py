@@ -28,6 +28,9 @@ __all__ = [
 CELLS = 500
 """Of the grid that brackets block verification; the bracket is then about 1e-6 wide."""
 
+WALKED = 2000
+"""Drafted paths that are walked for somebody's own block rule; a longer walk in Python would outlast the drawing."""
+
 PATHS = 20_000
 """Drafted paths by which the lengths of somebody's own block rule are estimated where they cannot be enumerated."""
 
@@ -187,7 +190,7 @@ def _law(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
 
 def _by_any_route(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
     """Give the law of somebody's own rule: by walking all drafted paths over one small pair of rows, else by drawing paths."""
-    if len(p) == 1 and 2 * p.shape[-1] ** gamma <= enumeration.BUDGET:
+    if len(p) == 1 and p.shape[-1] ** gamma <= WALKED:
         pair = models.iid(p[0], q[0])
         pmf = enumeration.length_pmf(rule, pair, gamma).astype(float)
         accepted = float(enumeration.accepted_length(rule, pair, gamma))

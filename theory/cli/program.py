@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from theory import __version__, loading
-from theory.cli import atlas, blocks, compare, explain, figures, listing, show, worst
+from theory.cli import atlas, blocks, compare, counts, explain, figures, listing, show, worst
 
 COMMANDS: dict[str, ModuleType] = {
     "compare": compare,
     "blocks": blocks,
+    "counts": counts,
     "show": show,
     "worst": worst,
     "atlas": atlas,

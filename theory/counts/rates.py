@@ -187,6 +187,8 @@ def per_request_mean(statistic: Callable[[Counts], Fraction], counts: Counts) ->
     >>> block_efficiency(counts), per_request_mean(block_efficiency, counts)
     (Fraction(41, 11), Fraction(5, 2))
     """
+    if not callable(statistic):
+        raise ValueError(f"statistic = {statistic!r}: must be a function of Counts, such as block_efficiency")
     return _mean_over(statistic, tally.steps_of(counts, "means over requests are").by_request())
 
 
@@ -197,6 +199,10 @@ def _mean_over(statistic: Callable[[Counts], Fraction], requests: dict[Hashable,
             values.append(statistic(steps))
         except ValueError as error:
             raise ValueError(f"request {label!r}: {error}") from error
+        except TypeError as error:
+            raise ValueError(
+                f"statistic = {statistic!r}: must be a function of Counts, such as block_efficiency ({error})"
+            ) from error
     return sum(values, Fraction(0)) / len(values)
 
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from theory.counts.steps import Counts
-from theory.counts.totals import MeanLength, Totals
+from theory.counts.totals import MeanLength, NotKnownError, Totals
 from theory.probs import Array
 
 Logged: TypeAlias = Counts | Totals | MeanLength
@@ -48,8 +48,10 @@ def steps_of(data: Logged, wanted: str) -> Counts:
 
     Raises
     ------
-    ValueError
+    NotKnownError
         For totals and mean lengths, saying what they do not hold.
+    ValueError
+        For what is no log, or has no steps.
     """
     if isinstance(data, Totals | MeanLength):
         _unknown(data, wanted)
@@ -58,9 +60,9 @@ def steps_of(data: Logged, wanted: str) -> Counts:
 
 
 def _unknown(data: Totals | MeanLength, wanted: str) -> NoReturn:
-    raise ValueError(
-        f"{wanted} not known: {data} do{'es' * isinstance(data, MeanLength)} not say how many steps kept 0, 1, 2, ... tokens. "
-        "Counts.of, from_positions and from_histogram take logs that do; possible_rates says what it can be"
+    raise NotKnownError(
+        f"{wanted} not known: {data} do{'es' * isinstance(data, MeanLength)} not say how many steps kept 0, 1, 2, ... tokens; "
+        "a log of steps, totals by position and a histogram do"
     )
 
 

@@ -8,6 +8,10 @@ from theory import parameters
 from theory.parameters import Number
 
 
+class NotKnownError(ValueError):
+    """What a log does not say."""
+
+
 @final
 @dataclass(frozen=True)
 class Totals:

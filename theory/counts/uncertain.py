@@ -10,7 +10,7 @@ from theory import intervals, parameters
 from theory.counts import positions, rates, tally
 from theory.counts.steps import Counts
 from theory.counts.tally import Logged, Unit
-from theory.counts.totals import MeanLength, Totals
+from theory.counts.totals import MeanLength, NotKnownError, Totals
 from theory.intervals import LEVEL, RESAMPLES, Interval, percent
 from theory.probs import Array
 
@@ -78,16 +78,18 @@ def interval(
 
     Raises
     ------
+    NotKnownError
+        A ValueError. Where the log does not say the statistic, the requests, or what bounds the interval: a mean length without
+        its steps, totals without the drafted tokens of a step.
     ValueError
-        Where the statistic is not defined or not known, there are no requests to resample, or the log does not bound the
-        interval: a mean length without its steps, totals without the drafted tokens of a step.
+        Where the statistic is not defined, there are no requests to resample, or an option is out of range.
 
     Notes
     -----
     **Steps of one request are not independent**: a request that is easy to draft is so at each of its steps. An interval over
     steps is then too narrow, the more so the longer requests are. One over requests is right for many requests, and still too
     narrow for few. In 400 simulated logs with 50 steps a request, acceptance rates of requests from Beta(3, 2) and γ = 4, the 95%
-    interval of E[τ] held the truth in 84% of the logs over 5 requests, 91% over 10 and 95% over 20 to 80; taken over steps in 35%
+    interval of E[τ] held the truth in 84% of the logs over 5 requests, 91% over 10, 94% to 96% over 20 to 80; over steps in 35%
     to 42%.
 
     Counts: the percentile bootstrap. Where the resampled values are all one, since all units are alike, no spread was seen
@@ -103,26 +105,22 @@ def interval(
     Interval(value=Fraction(4, 3), low=1.125, high=1.5583333333333333, how='bootstrap over 120 steps as if independent, 95%')
     >>> found = interval(rates.mean_accepted, Totals(120, 480, 301, gamma=4))
     >>> round(found.low, 3), round(found.high, 3), found.how
-    (2.015, 2.96, 'from the range 0..4 alone (Chernoff), 120 steps as if independent, 95%')
+    (2.015, 2.96, 'from the range 0..4 of accepted tokens alone (Chernoff), 120 steps as if independent, 95%')
     """
     name = next((name for name, known in _STATISTICS.items() if known is statistic), None)
     if name is None:
         raise ValueError(f"statistic = {getattr(statistic, '__name__', statistic)!s}: must be one of {', '.join(_STATISTICS)}")
     parameters.check("confidence", confidence, "(0, 1)")
-    if average not in ("pooled", "per_request"):
-        raise ValueError(f"average = {average!r}: must be 'pooled' or 'per_request'")
+    parameters.check_choice("average", average, ("pooled", "per_request"))
+    tally.sums(counts)
+    if average == "per_request" and not isinstance(counts, Counts):
+        raise NotKnownError(f"average = {average!r}: which request a step was of is not known from {counts}")
+    unit = unit_of(counts, "requests" if average == "per_request" and over is None else over)
     if isinstance(counts, Totals | MeanLength):
-        if over == "requests" or average == "per_request":
-            asked = f"average = {average!r}" if average == "per_request" else f"over = {over!r}"
-            raise ValueError(f"{asked}: which request a step was of is not known from {counts}")
         return _bounded(name, counts, confidence)
-    unit = unit_of(counts, "requests" if average == "per_request" else over)
-    if average == "per_request":
-        if over == "steps":
-            raise ValueError("over = 'steps': a mean over requests takes requests as independent")
-        value = rates.per_request_mean(statistic, counts)
-    else:
-        value = statistic(counts)
+    if average == "per_request" and unit == "steps":
+        raise ValueError("over = 'steps': a mean over requests takes requests as independent")
+    value = _value(statistic, counts, average)
     ratio = _RATIOS[name]
     steps, of, times = tally.units(counts, unit)
     numerator: Array = np.bincount(of, ratio.numerator(steps), len(times))
@@ -145,7 +143,7 @@ def _quotient(sums: Array) -> Array:
     return ratio
 
 
-def unit_of(counts: Counts, over: Unit | None) -> Unit:
+def unit_of(counts: Logged, over: Unit | None) -> Unit:
     """Give what is taken as independent: what is asked for, if the log has it.
 
     Raises
@@ -153,8 +151,12 @@ def unit_of(counts: Counts, over: Unit | None) -> Unit:
     ValueError
         For anything but "steps" and "requests", and for requests that are not known.
     """
-    if over not in (None, "steps", "requests"):
-        raise ValueError(f"over = {over!r}: must be 'steps' or 'requests'")
+    if over is not None:
+        parameters.check_choice("over", over, ("steps", "requests"))
+    if not isinstance(counts, Counts):
+        if over == "requests":
+            raise NotKnownError(f"over = 'requests': which request a step was of is not known from {counts}")
+        return "steps"
     several = counts.request is not None and len(counts) > 0 and bool((counts.request != counts.request[0]).any())
     if over == "requests" and not several:
         which = "which request a step was of is not known" if counts.request is None else "all steps are of one request"
@@ -179,22 +181,25 @@ def _bounded(name: str, counts: Totals | MeanLength, confidence: float) -> Inter
     supposed = ""
     if isinstance(counts, MeanLength):
         if counts.steps is None:
-            raise ValueError(f"an interval is not known: {counts} does not say over how many steps; steps says it")
+            raise NotKnownError(f"an interval is not known: {counts} does not say over how many steps")
         n, gamma = counts.steps, counts.gamma
     else:
         if counts.each is None:
-            raise ValueError(
+            raise NotKnownError(
                 f"an interval is not known: drafted = {counts.drafted} is no multiple of drafts = {counts.drafts}, so that steps "
                 "drafted differently, and the most that one can accept is not said"
             )
         n, gamma = counts.drafts, counts.each
         supposed = "" if counts.gamma else f", if each drafted {gamma}"
-    most = {"acceptance_rate": 1, "mean_accepted": gamma, "block_efficiency": gamma + 1}[name]
-    offset = 1 if name == "block_efficiency" and (isinstance(counts, MeanLength) or counts.emitted is None) else 0
-    ends = intervals.bounded_mean(float((value - offset) / (most - offset)), n, confidence)
-    low, high = (offset + (most - offset) * end for end in ends)
-    how = f"from the range {offset}..{most} alone (Chernoff), {independent(n, 'steps')}{supposed}, {percent(confidence)}"
-    return Interval(value, low, high, how)
+    emitted = name == "block_efficiency" and isinstance(counts, Totals) and counts.emitted is not None
+    what, most = ("emitted", gamma + 1) if emitted else ("accepted", gamma)
+    # Emitted tokens that were not counted are the accepted ones and 1.
+    offset = int(name == "block_efficiency" and not emitted)
+    scale = 1 if name == "acceptance_rate" else most
+    low, high = intervals.bounded_mean(float((value - offset) / scale), n, confidence)
+    whence = f"from the range 0..{most} of {what} tokens alone (Chernoff)"
+    how = f"{whence}, {independent(n, 'steps')}{supposed}, {percent(confidence)}"
+    return Interval(value, offset + scale * low, offset + scale * high, how)
 
 
 def estimates(
@@ -246,29 +251,29 @@ def estimates(
 
     tally.sums(counts)
     parameters.check("confidence", confidence, "(0, 1)")
-    averages: list[Average] = ["pooled"]
-    if isinstance(counts, Counts):
-        unit = unit_of(counts, over)
-        averages += ["per_request"] if unit == "requests" else []
+    averages: list[Average] = ["pooled", "per_request"] if unit_of(counts, over) == "requests" else ["pooled"]
+    options: dict[str, Any] = {"over": over, "confidence": confidence, "resamples": resamples, "seed": seed}
     records: list[dict[str, Any]] = []
     for average in averages:
         for name, statistic in _STATISTICS.items():
             about = {"statistic": name, "average": average}
             try:
-                found = interval(
-                    statistic, counts, over=over, average=average, confidence=confidence, resamples=resamples, seed=seed
-                )
+                value = _value(statistic, counts, average)
             except ValueError as error:
-                found = Interval(_or_none(statistic, counts, average), np.nan, np.nan, str(error))
+                found = Interval(None, np.nan, np.nan, str(error))
+            else:
+                try:
+                    found = interval(statistic, counts, average=average, **options)
+                except NotKnownError as error:
+                    found = Interval(value, np.nan, np.nan, str(error))
             records.append(about | found._asdict())
     return pd.DataFrame(records).astype({"value": object})
 
 
-def _or_none(statistic: Callable[[Logged], Fraction], counts: Logged, average: Average) -> Fraction | None:
-    try:
-        return rates.per_request_mean(statistic, counts) if average == "per_request" else statistic(counts)  # type: ignore[arg-type]
-    except ValueError:
-        return None
+def _value(statistic: Callable[[Logged], Fraction], counts: Logged, average: Average) -> Fraction:
+    if average == "per_request" and isinstance(counts, Counts):
+        return rates.per_request_mean(statistic, counts)
+    return statistic(counts)
 
 
 def position_intervals(

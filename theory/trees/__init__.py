@@ -14,7 +14,7 @@ rule                       chance of child c once it is tried          last toke
 ... ``coded=True``         min(1, p̃(c)/τ(p̃))                           p̃                             its code
 `SummedThreshold`          one coin u for all: u < Σ p(c_i)/τ_acc,     p̃                             SGLang; lossless at 1
                            or p(c) >= τ_single
-`TruncateFirst`            any of the above with p_Θ in the place of p, the true baseline                 the paper, Eq. 26
+`TruncateFirst`            of any of these, with p_Θ in the place of p likewise                      the paper, Eq. 26
 ========================== =========================================== ============================= ====================
 
 Here p̃ is p with the children rejected so far set to 0, renormalised, and p_Θ = p 1_A / p(A) the truncated target.

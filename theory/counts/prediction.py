@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theory import intervals, parameters
-from theory.counts import checks, positions, rates, tally, uncertain
+from theory.counts import positions, rates, tally, uncertain
 from theory.counts.convert import unconditional_from_conditional
 from theory.counts.lengths import geometric, mean_and_gamma, solve
 from theory.counts.steps import Counts
 from theory.counts.tally import Logged, Unit
-from theory.counts.totals import MeanLength, Totals
+from theory.counts.totals import MeanLength, NotKnownError, Totals
 from theory.intervals import LEVEL, RESAMPLES, Interval, percent
 from theory.parameters import Number
 from theory.probs import Array
@@ -74,7 +74,8 @@ def predict(
     Notes
     -----
     All of it supposes the *prefix property*: S_i = P(τ >= i) does not depend on how many tokens are drafted behind position i.
-    Token-wise rules have it; block verification, whose verdict looks ahead, does not. And it supposes that blocks *start* in
+    Token-wise rules have it by construction, and the block rules of the package have it in law, though their verdict looks ahead;
+    one that keeps all or nothing does not, nor a drafter that stops where it is unsure. And it supposes that blocks *start* in
     contexts that are alike: at another gamma a decoder stops elsewhere, so they are not quite; `backtest` measures it.
 
     The range, with m = E[τ] at K and M = E[τ] at K'. *Only m known.* K' < K: of numbers that do not rise the first K' have a mean
@@ -98,12 +99,12 @@ def predict(
     2      5  pooled_rate     2992/1875          4/3          11/6
     3      5     constant      1.620226          4/3          11/6
     """
-    wanted = [gammas] if isinstance(gammas, int | np.integer) else checks.listed(gammas, "gammas")
+    wanted = [gammas] if isinstance(gammas, int | np.integer) else parameters.listed("gammas", gammas)
     for i, gamma in enumerate(wanted):
         parameters.check_count(f"gammas[{i}]", gamma)
     parameters.check("confidence", confidence, "(0, 1)")
     if isinstance(counts, Totals | MeanLength):
-        records = _from_mean(counts, wanted, confidence)
+        records = _from_mean(counts, wanted, over, confidence)
     else:
         records = _from_lengths(counts, wanted, over, confidence, resamples, seed)
     import pandas as pd
@@ -120,11 +121,12 @@ def _record(gamma: int, model: str, found: Interval, possible: tuple[Any, Any]) 
 # --- from a mean ------------------------------------------------------------------------------------------------------
 
 
-def _from_mean(counts: Totals | MeanLength, gammas: Sequence[int], confidence: float) -> list[dict[str, Any]]:
+def _from_mean(counts: Totals | MeanLength, gammas: Sequence[int], over: Unit | None, confidence: float) -> list[dict[str, Any]]:
     mean, drafted = mean_and_gamma(counts)
+    uncertain.unit_of(counts, over)
     try:
         ends = uncertain.interval(rates.mean_accepted, counts, confidence=confidence)
-    except ValueError as error:
+    except NotKnownError as error:
         ends = Interval(mean, np.nan, np.nan, str(error))
     records = []
     for gamma in gammas:
