@@ -108,7 +108,6 @@ def values(rule: Any = "strict", rows: tuple[Any, Any] = (P, Q)) -> dict[str, Ca
         "synthetic.text": lambda: "paper:A",
         "truncation.text": lambda: "min-p:0.1",
         "text": lambda: "lenience:0.4",
-        "gammas": lambda: [1, 2],
         "share": lambda: 0.5,
         "by": lambda: "total_variation",
         "size": lambda: 3,

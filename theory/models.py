@@ -334,7 +334,7 @@ class Pair:
 
 
 def _is_token(value: Any, size: int) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool) and 0 <= value < size
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < size)
 
 
 def check(pair: Any, context: Any) -> Context:
