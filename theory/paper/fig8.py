@@ -438,8 +438,8 @@ CLAIMS = (
         "grows on synthetic pairs, concave up to TV {1:.2f} of {2:.2f}; on the real pair it falls from bin to bin {3:.0f} times",
         "grows on synthetic pairs, is concave to the end, and never falls on the real pair",
         lambda found: [found[0] > 0, found[1] >= found[2], found[3] == 0],
-        "The mean of these pairs turns up again towards TV = 1, where every pair has Δ = 1; on the real pair other things than TV "
-        "differ from bin to bin.",
+        "The mean of these pairs turns up again towards TV = 1, where every pair has Δ = 1; on the real pair more than TV "
+        "differs from bin to bin.",
         printed="a concave curve",
     ),
     Claim(
