@@ -1,6 +1,7 @@
 """Independent routes to the same laws: published closed forms and enumeration, one token at a time, in plain Python."""
 
 import numpy as np
+import scipy.optimize
 
 
 def tv(a, b):
@@ -89,3 +90,12 @@ def ceiling_law(p, q, lam):
 
 def as_floats(values):
     return np.array([float(value) for value in values])
+
+
+def least_over_survival(objective, equal, values):
+    """The least of objective · S over all 1 >= S_1 >= ... >= S_n >= 0 with equal · S = values, by a linear program."""
+    falls = np.diff(np.eye(len(objective)), axis=0)
+    at_most = {"A_ub": falls, "b_ub": np.zeros(len(falls))} if len(falls) else {}
+    found = scipy.optimize.linprog(objective, A_eq=equal, b_eq=[float(v) for v in values], bounds=(0, 1), **at_most)
+    assert found.success, found.message
+    return found.fun

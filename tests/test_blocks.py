@@ -351,7 +351,7 @@ ROW = [0.5, 0.5]
         (lambda: Draft([ROW, [0.5, 0.6]], [ROW], [0]), r"p\[1\] sums to 1\.1"),
         (lambda: Draft([ROW], [ROW], [[0]], at=[[0, 1]]), "at reaches from 0 to 1: there are 1 rows"),
         (lambda: Draft([ROW], [ROW], [[0]], at=[0, 0]), r"at has shape \(2,\)"),
-        (lambda: Tokenwise("strict"), "verifier = 'strict': must be a TokenVerifier"),
+        (lambda: Tokenwise(3), "verifier = 3: must be a TokenVerifier"),
         (lambda: Tokenwise(theory.Strict(), "draft"), "bonus = 'draft': must be one of target, relaxed"),
         (
             lambda: Tokenwise(theory.Strict(), "relaxed").outcomes(Draft([ROW] * 2, [ROW], [0])),

@@ -3,8 +3,10 @@
 import importlib
 import pkgutil
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,10 +17,13 @@ from theory import cli, synthetic
 from theory.cli.compare import PAPER_SET
 from theory.cli.program import COMMANDS
 
+MINE = Path(__file__).parent / "data/mine.py"
+
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_example_of_the_help_runs(command, capsys, trace_file, monkeypatch):
     monkeypatch.chdir(trace_file.parent)
+    shutil.copy(MINE, trace_file.parent)
     code, out, _ = run(capsys, command, "--help")
     assert code == 0
     for line in COMMANDS[command].EXAMPLES.strip().splitlines():
@@ -60,7 +65,7 @@ def test_version(capsys):
         (["show", "strict", "--p", "0.5,0.6", "--q", "0.5,0.5"], "p sums to 1.1"),
         (["show", "strict", "--p", "0.5;0.5"], "--p 0.5;0.5: a row is numbers separated by commas"),
         (["show", "strict", "--p", "1", "--q", "0.5,0.5"], "p has 1 tokens and q has 2"),
-        (["show", "contrastive-cos:0.5"], "on Fractions"),
+        (["show", "contrastive-cos:0.5", "--p", "1/2,1/2", "--q", "1/4,3/4"], "on Fractions"),
         (["show", "strict", "--p", "1e999,0", "--q", "1,0"], "p sums to inf"),
         (["show", "strict", "--p", "nan,0", "--q", "1,0"], "p[0] = nan"),
         (["show", "hybrid-ceiling:,,0.5,,0.4"], "an argument is empty"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.commands import run
-from tests.test_traces import make, poke, rewrite, saved
+from tests.traces_made import make, poke, rewrite, saved
 from theory import traces
 from theory.cli import inputs
 

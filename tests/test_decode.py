@@ -1,5 +1,6 @@
 """Whole decodes: enumeration, closed forms and linear algebra are three routes to the same numbers."""
 
+from dataclasses import dataclass
 from fractions import Fraction as F
 
 import numpy as np
@@ -12,7 +13,7 @@ import theory
 from tests import cases
 from tests.test_blocks import DEPENDENT, GOLDEN, JOINT, LOSSLESS, LOSSY, TOY
 from theory import exact, linear, monte_carlo, testing
-from theory.blocks import BlockVerification, GreedyBlock, Tokenwise
+from theory.blocks import BlockVerification, BlockVerifier, GreedyBlock, Outcome, Tokenwise
 from theory.decode import chain, enumeration, iid, markov
 from theory.models import IID, Markov, Pair, Random, random
 from theory.models import iid as iid_pair
@@ -125,10 +126,43 @@ def test_bad_costs(call):
 
 @pytest.mark.parametrize("name", ["length_pmf", "block_efficiency", "accepted_length", "induced_sequence"])
 def test_an_enumeration_past_its_budget_names_its_monte_carlo_twin(name):
-    pair = iid_pair(np.full(100, 0.01), np.full(100, 0.01))
+    pair = random(100, seed=0)
     with pytest.raises(ValueError, match=rf"use theory\.monte_carlo\.{name}"):
         getattr(exact, name)(BlockVerification(), pair, 5)
     assert hasattr(monte_carlo, name)
+
+
+@pytest.mark.parametrize("rule", ["lenience:2/5", "block", "hierarchical", "greedy-block", "strict,bonus=relaxed"])
+@given(pair=testing.pairs(max_size=3), gamma=st.integers(1, 3))
+def test_exact_lengths_by_closed_form_are_those_of_the_walk(rule, pair, gamma):
+    both = iid_pair(*pair)
+    for name in ("length_pmf", "accepted_length", "block_efficiency"):
+        assert np.all(getattr(exact, name)(rule, both, gamma) == getattr(enumeration, name)(rule, both, gamma))
+
+
+def test_an_iid_pair_has_exact_lengths_at_any_gamma():
+    pair = iid_pair([F(1, 3), F(2, 3)], [F(2, 3), F(1, 3)])
+    rate, gamma = F(2, 3), 200
+    assert exact.accepted_length("strict", pair, gamma) == rate * (1 - rate**gamma) / (1 - rate)
+    assert exact.length_pmf("strict", pair, gamma)[-1] == rate**gamma
+    assert exact.block_efficiency("block", pair, gamma) > exact.block_efficiency("strict", pair, gamma)
+
+
+@dataclass(frozen=True)
+class OftenIdle(BlockVerifier):
+    """Emits nothing at all every other time, else what strict verification emits."""
+
+    def outcomes(self, draft):
+        whole = Tokenwise(theory.Strict()).outcomes(draft)
+        return (Outcome(F(1, 2), 0, None), *(Outcome(one.probability / 2, one.kept, one.next_probs) for one in whole))
+
+
+@given(pair=testing.model_pairs(), length=st.integers(1, 3))
+def test_a_block_that_emits_nothing_is_tried_again(pair, length):
+    target = enumeration.target_sequence(pair, length)
+    law = enumeration.induced_sequence(OftenIdle(), pair, 2, length, continue_with="decoder")
+    assert (law == target).all(), "of half the blocks nothing comes, so that the others count twice"
+    assert (enumeration.induced_sequence(OftenIdle(), pair, 2, length) == target).all()
 
 
 @pytest.mark.parametrize("rule", [Tokenwise(theory.Strict()), BlockVerification()], ids=str)

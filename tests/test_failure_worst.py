@@ -101,15 +101,17 @@ class OwnSet(theory.Truncation):
         return p > 0.1
 
 
-def test_a_rule_without_a_derivation_is_refused_and_can_be_searched():
-    for call in (lambda: failure.worst(Own()), lambda: failure.worst(Own(), 1), lambda: failure.worst_for(Own(), [0.5, 0.5])):
-        with pytest.raises(ValueError, match=r"derived for Own; register one with .*theory\.failure\.search"):
-            call()
-    with pytest.raises(ValueError, match=r"no extremes of its allowed sets.*theory\.failure\.search"):
-        failure.worst(theory.TruncationVerifier(OwnSet()))
+def test_a_rule_without_a_derivation_is_searched():
+    for derive in (lambda: failure.derive(Own(), 3), lambda: failure.derive_for(Own(), np.array([0.5, 0.5]))):
+        with pytest.raises(failure.UnderivedError, match=r"derived for Own; register one with .*theory\.failure\.search"):
+            derive()
+    with pytest.raises(failure.UnderivedError, match=r"no extremes of its allowed sets.*theory\.failure\.search"):
+        failure.derive(theory.TruncationVerifier(OwnSet()), 3)
+    for rule in (Own(), theory.TruncationVerifier(OwnSet())):
+        assert {one.status for one in failure.worst(rule, 2).suprema.values()} == {"searched"}
     assert failure.worst_for(theory.TruncationVerifier(OwnSet()), [0.7, 0.2, 0.1])["total_variation"].value == 0.8
-    found = failure.search(Own(), "mass_off_support", 2)
-    assert (found.value, *found.p, *found.q) == (1, 0, 1, 1, 0)
+    one = failure.worst(Own(), 2)["mass_off_support"]
+    assert (one.value, *map(list, one.pair(1))) == (1, [0, 1], [1, 0])
 
 
 @dataclass(frozen=True)
@@ -445,7 +447,12 @@ def test_a_long_target_gets_bounds_and_a_short_one_the_best_subset():
     [
         (lambda: failure.worst(theory.Strict(), 0), "vocabulary = 0: must be a whole number"),
         (lambda: failure.worst(theory.Strict(), 2.5), "vocabulary = 2.5: must be a whole number"),
-        (lambda: failure.worst("strict"), "verifier = 'strict': must be a TokenVerifier"),
+        (lambda: failure.worst("strictly"), "no verifier is called 'strictly'"),
+        (lambda: failure.worst(theory.Strict), r"verifier = Strict: is a class; give a rule of it, such as Strict\(\.\.\.\)"),
+        (lambda: failure.worst_for(1, [1.0]), "verifier = 1: must be a TokenVerifier"),
+        (lambda: failure.search_sizes("strict", sizes=[]), r"sizes = \[\]: must be numbers of tokens that rise"),
+        (lambda: failure.search_sizes("strict", sizes=[3, 3]), r"sizes = \[3, 3\]: must be numbers of tokens that rise"),
+        (lambda: failure.search_sizes("strict", sizes=[0]), "sizes = 0: must be a whole number of at least 1"),
         (lambda: failure.worst(theory.Strict(), 2)["tv"], "quantity = 'tv': must be one of total_variation"),
         (lambda: failure.worst(theory.Strict(), 2).witness("tv"), "quantity = 'tv'"),
         (lambda: failure.worst(theory.Strict(), 2).witness("total_variation", 0), "closeness = 0: must be a number in"),

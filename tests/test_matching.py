@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import theory
 from tests import oracles
 from theory import testing
-from theory.blocks.tree import SummedThreshold, ZeroAndRenormalise
+from theory.trees import SummedThreshold, ZeroAndRenormalise
 
 EXAMPLE = [F(1, 2), F(3, 10), F(1, 5)]
 LENIENCES = st.fractions(F(1, 20), 1, max_denominator=20)

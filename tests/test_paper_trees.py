@@ -20,7 +20,9 @@ from scipy import stats
 
 from tests.test_paper import quick_table
 from theory import SpecCascade, testing
-from theory.blocks.tree import (
+from theory.divergences import entropy, kl_divergence
+from theory.paper import fig6, real, style, table2_3_7, tables, trees
+from theory.trees import (
     Tree,
     TreeCascade,
     TreeTypical,
@@ -31,8 +33,6 @@ from theory.blocks.tree import (
     kl_single_draft,
     length_law,
 )
-from theory.divergences import entropy, kl_divergence
-from theory.paper import fig6, real, style, table2_3_7, tables, trees
 from theory.truncation import Eta, MinP
 
 ROWS = [

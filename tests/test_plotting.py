@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import theory
-from theory import compare_blocks, plotting
+from theory import compare_blocks, counts, plotting
 from theory.truncation import Eta
 from theory.verifiers import FALLBACKS, RULES
 
@@ -255,6 +255,23 @@ def test_a_new_axes_is_made_where_none_is_given_and_nothing_is_shown(monkeypatch
     plt.close(axes.figure)
     axes = plotting.plot_tradeoff(theory.compare([theory.Strict()], P, Q))
     plt.close(axes.figure)
+
+
+def test_rates_by_position_are_drawn_with_their_intervals(axes):
+    logged = counts.Counts.of([0, 1, 2, 2], drafted=[3, 3, 2, 3], censored=[False, False, False, True])
+    table = counts.position_intervals(logged)
+    assert table["conditional"].tolist()[2] is None
+    assert plotting.plot_position_rates(table, axes) is axes
+    for container, name in zip(axes.containers, ("conditional", "unconditional"), strict=True):
+        points, _, (bars,) = container.lines
+        seen = table[table[name].notna()]
+        assert container.get_label() == name
+        np.testing.assert_allclose(points.get_ydata(), seen[name].astype(float))
+        ends = np.array([segment[:, 1] for segment in bars.get_segments()])
+        np.testing.assert_allclose(ends, seen[[f"{name}_low", f"{name}_high"]], atol=1e-12)
+    assert axes.get_title(loc="left") == "exact binomial, 4 steps as if independent, 95%"
+    with pytest.raises(ValueError, match="no column 'conditional_low'"):
+        plotting.plot_position_rates(counts.position_rates(logged), axes)
 
 
 def test_block_plots_draw_the_tables(axes):

@@ -421,7 +421,7 @@ STRICT = Decoder(Tokenwise(theory.Strict()), 1)
 ERRORS = [
     (lambda: Plain("p"), "model = 'p': must be one of target, draft"),
     (lambda: Plain(truncation=0.5), "truncation = 0.5: must be a Truncation"),
-    (lambda: Decoder(theory.Strict(), 1), r"block = Strict\(\): must be a BlockVerifier"),
+    (lambda: Decoder(3, 1), "block = 3: must be a BlockVerifier"),
     (lambda: Decoder(Tokenwise(theory.Strict()), 0), "gamma = 0: must be a whole number of at least 1"),
     (lambda: sequence_law(STRICT, GOLDEN, 0), "length = 0: must be a whole number of at least 1"),
     (lambda: sequence_law(STRICT, GOLDEN, 30), r"length = 30: 4\^30 texts, at most 200,000 are walked; distortions"),

@@ -31,6 +31,7 @@ verifiers from `theory.compare`. Arrays of `fractions.Fraction` give exact ratio
 
 from theory import (
     blocks,
+    counts,
     curves,
     divergences,
     exact,
@@ -41,6 +42,7 @@ from theory import (
     sequences,
     synthetic,
     traces,
+    trees,
     truncation,
     verifiers,
 )
@@ -145,6 +147,7 @@ __all__ = [
     "blocks",
     "chi_square",
     "compare",
+    "counts",
     "curves",
     "divergences",
     "entropy",
@@ -168,6 +171,7 @@ __all__ = [
     "synthetic",
     "total_variation",
     "traces",
+    "trees",
     "truncation",
     "verifiers",
 ]

@@ -397,8 +397,7 @@ def budgets(divergence: str) -> str:
     >>> budgets("max_overshoot")
     '[1, inf]'
     """
-    if divergence not in DIVERGENCES:
-        raise ValueError(f"divergence = {divergence!r}: must be one of {', '.join(DIVERGENCES)}")
+    parameters.check_choice("divergence", divergence, DIVERGENCES)
     return f"[{DIVERGENCES[divergence].least}, inf]"
 
 

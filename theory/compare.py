@@ -43,6 +43,8 @@ def compare(
 ) -> "pd.DataFrame":
     """Compare verifiers on rows: what each really samples, and what that buys.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     verifiers : TokenVerifier or str, or iterable of them
@@ -107,6 +109,7 @@ def compare(
     parameters.check_count("gamma", gamma)
     parameters.check_count("resamples", resamples, 2)
     parameters.check("confidence", confidence, "(0, 1)")
+    parameters.check_count("seed", seed, 0)
     target, draft = sources.rows(p, q)
     means = _Bootstrap((len(rules), len(MEANS)), resamples, seed)
     width = int(target.shape[-1])

@@ -19,8 +19,17 @@ from theory.verifiers.checks import is_believed
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = [
+    "efficiencies",
+    "length_laws",
+]
+
+
 CELLS = 500
 """Of the grid that brackets block verification; the bracket is then about 1e-6 wide."""
+
+WALKED = 2000
+"""Drafted paths that are walked for somebody's own block rule; a longer walk in Python would outlast the drawing."""
 
 PATHS = 20_000
 """Drafted paths by which the lengths of somebody's own block rule are estimated where they cannot be enumerated."""
@@ -37,6 +46,8 @@ BlockRules: TypeAlias = BlockVerifier | TokenVerifier | str | Iterable[BlockVeri
 
 def length_laws(rules: BlockRules, p: Brought, q: RowsLike | None = None, gamma: int = 5) -> "pd.DataFrame":
     """Give the law of the accepted length of each rule, where each position has the rows of a random one of those given.
+
+    Fractions are taken to float64.
 
     Parameters
     ----------
@@ -92,6 +103,8 @@ def efficiencies(
 ) -> "pd.DataFrame":
     """Give block efficiency and predicted speed-up of each rule at each gamma, positions i.i.d. as in `length_laws`.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     rules, p, q
@@ -118,11 +131,9 @@ def efficiencies(
 
     parameters.check("cost", cost, "[0, inf)")
     blocks = resolve_all(rules)
-    sizes = list(gammas)
+    sizes = parameters.listed("gammas", gammas)
     for gamma in sizes:
         parameters.check_count("gammas", gamma)
-    if not sizes:
-        raise ValueError("gammas is empty: at least one is wanted")
     target, draft = _rows(p, q)
     table = []
     for rule in blocks:
@@ -171,7 +182,7 @@ def _law(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
         try:
             pmf = iid.length_pmf(rule, flat_p, flat_q, gamma)
             return _Law(pmf[::-1].cumsum()[::-1].astype(float), 1, "merged weights", 0.0)
-        except ValueError:  # too many distinct weights
+        except iid.TooManyWeightsError:  # too many distinct weights
             low, high = iid.survival_bounds(flat_p, flat_q, gamma, CELLS)
             return _Law((low + high) / 2, 1, "bounds", float((high - low).max()))
     return _by_any_route(rule, p, q, gamma)
@@ -179,7 +190,7 @@ def _law(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
 
 def _by_any_route(rule: BlockVerifier, p: Array, q: Array, gamma: int) -> _Law:
     """Give the law of somebody's own rule: by walking all drafted paths over one small pair of rows, else by drawing paths."""
-    if len(p) == 1 and 2 * p.shape[-1] ** gamma <= enumeration.BUDGET:
+    if len(p) == 1 and p.shape[-1] ** gamma <= WALKED:
         pair = models.iid(p[0], q[0])
         pmf = enumeration.length_pmf(rule, pair, gamma).astype(float)
         accepted = float(enumeration.accepted_length(rule, pair, gamma))

@@ -34,6 +34,8 @@ _SPARSE = 64
 def total_variation(p: RowsLike, q: RowsLike) -> Any:
     """Total variation distance TV(p, q) = ½ Σ |p(x) - q(x)|.
 
+    Fractions are kept.
+
     Parameters
     ----------
     p, q : array_like, shape (..., V)
@@ -61,6 +63,8 @@ def total_variation(p: RowsLike, q: RowsLike) -> Any:
 
 def kl_divergence(p: RowsLike, q: RowsLike) -> Any:
     """Kullback-Leibler divergence KL(p || q) = Σ p(x) ln(p(x)/q(x)), inf where q lacks a token that p has.
+
+    Fractions are taken to float64.
 
     Parameters
     ----------
@@ -116,6 +120,8 @@ def _non_negative(values: Any, a: Array, b: Array) -> Any:
 def renyi_divergence(p: RowsLike, q: RowsLike, order: float) -> Any:
     """Renyi divergence D_a(p || q) = ln(Σ p^a q^(1-a)) / (a - 1); KL at order 1, ln max p/q at order inf.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     p, q : array_like, shape (..., V)
@@ -170,6 +176,8 @@ def renyi_divergence(p: RowsLike, q: RowsLike, order: float) -> Any:
 def chi_square(p: RowsLike, q: RowsLike) -> Any:
     """Pearson's chi-square divergence Σ (p(x) - q(x))² / q(x), inf where q lacks a token that p has.
 
+    Fractions are kept.
+
     Parameters
     ----------
     p, q : array_like, shape (..., V)
@@ -204,6 +212,8 @@ def chi_square(p: RowsLike, q: RowsLike) -> Any:
 def hellinger(p: RowsLike, q: RowsLike) -> Any:
     """Hellinger distance sqrt(½ Σ (√p(x) - √q(x))²).
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     p, q : array_like, shape (..., V)
@@ -230,6 +240,8 @@ def hellinger(p: RowsLike, q: RowsLike) -> Any:
 
 def jensen_shannon(p: RowsLike, q: RowsLike) -> Any:
     """Jensen-Shannon divergence ½ KL(p || m) + ½ KL(q || m) with m = ½ (p + q).
+
+    Fractions are taken to float64.
 
     Parameters
     ----------

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from theory import divergences, probs, sources
-from theory.decode.enumeration import accepted_length, block_efficiency, induced_sequence, length_pmf, target_sequence
+from theory import divergences, parameters, probs, sources
+from theory.decode.enumeration import induced_sequence, target_sequence
 from theory.decode.iid import accepted_length_bounds
 from theory.decode.iid import length_pmf as iid_length_pmf
+from theory.decode.lengths import accepted_length, block_efficiency, length_pmf
 from theory.decode.markov import LongRun, long_run
 from theory.probs import Array, RowsLike
 from theory.sources import Brought
@@ -86,6 +87,8 @@ def summarise(
 ) -> dict[str, Any]:
     """Compute several quantities for each pair of rows in one stream over them.
 
+    Fractions are kept.
+
     Parameters
     ----------
     verifier : TokenVerifier or str
@@ -116,10 +119,9 @@ def summarise(
     {'acceptance_rate': np.float64(1.0), 'pareto_gap': np.float64(0.0)}
     """
     rule = resolve(verifier)
-    names = list(quantities)
-    unknown = [name for name in names if name not in QUANTITIES]
-    if unknown:
-        raise ValueError(f"quantities: no {unknown[0]!r}; there are: {', '.join(QUANTITIES)}")
+    names = parameters.listed("quantities", quantities)
+    for name in names:
+        parameters.check_choice("quantities", name, QUANTITIES)
 
     def chunk(a: RowsLike, b: RowsLike, begin: int) -> dict[str, Any]:
         rows = probs.check_pair(a, b, begin)
@@ -144,6 +146,8 @@ def summarise(
 def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give α = Σ q(x) a(x) for each pair of rows, a probability.
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from theory.verifiers import Strict
@@ -156,6 +160,8 @@ def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | Non
 def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Array:
     """Give the induced law π for each pair of rows, shape (..., V).
 
+    Fractions are kept.
+
     Examples
     --------
     >>> from theory.verifiers import Strict
@@ -167,6 +173,8 @@ def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None
 
 def total_variation(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None = None) -> Any:
     """Give TV(π, p) between the induced law and the target for each pair of rows, a probability.
+
+    Fractions are kept.
 
     Examples
     --------

@@ -8,7 +8,6 @@ import importlib.metadata
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -74,24 +73,33 @@ def spelled(cls: type) -> str:
     return _spelled.get(cls, cls.__name__)
 
 
-def entry_points(group: str) -> Iterator[importlib.metadata.EntryPoint]:
-    """Give what installed packages register under a group, in the order of their names."""
-    yield from sorted(importlib.metadata.entry_points(group=group), key=lambda point: point.name)
+def names(group: str) -> set[str]:
+    """Give the names that installed packages register under a group of entry points, loading nothing."""
+    return {point.name for point in importlib.metadata.entry_points(group=group)}
 
 
-def load_entry_point(point: importlib.metadata.EntryPoint, kinds: tuple[type, ...], what: str) -> type:
-    """Load what a package registers, and raise a ValueError of one line where that fails or is no such class."""
-    try:
-        found = point.load()
-    except Exception as error:
-        raise ValueError(f"{point.name!r}, registered by {_package(point)} as {point.value}: {_said(error)}") from error
-    if not (isinstance(found, type) and issubclass(found, kinds)):
-        raise ValueError(f"{point.name!r}, registered by {_package(point)} as {point.value}: is not {what}")
+def registered(group: str, kinds: tuple[type, ...], what: str, name: str | None = None) -> dict[str, tuple[str, type]]:
+    """Load what installed packages register under a group, or under one name of it: name to package and class.
+
+    Raises
+    ------
+    ValueError
+        In one line, for what cannot be loaded, or is no such class.
+    """
+    found = {}
+    for point in sorted(importlib.metadata.entry_points(group=group), key=lambda point: point.name):
+        if name in (None, point.name):
+            package = point.dist.name if point.dist is not None else "a package"
+            said = f"{point.name!r}, registered by {package} as {point.value}"
+            try:
+                cls = point.load()
+            except Exception as error:
+                raise ValueError(f"{said}: {_said(error)}") from error
+            if not (isinstance(cls, type) and issubclass(cls, kinds)):
+                raise ValueError(f"{said}: is not {what}")
+            _spelled[cls] = point.name
+            found[point.name] = package, cls
     return found
-
-
-def _package(point: importlib.metadata.EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "a package"
 
 
 def told(error: BaseException) -> str | None:

@@ -4,16 +4,31 @@ A `Pair` is a target model and a draft model over one vocabulary; decoding, exac
 """
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import final
+from typing import Any, final
 
 import numpy as np
 
 from theory import parameters, probs
 from theory.probs import Array, RowsLike
+
+__all__ = [
+    "IID",
+    "Disagreeing",
+    "Markov",
+    "Model",
+    "Pair",
+    "Random",
+    "Table",
+    "check",
+    "iid",
+    "markov",
+    "random",
+]
+
 
 Context = tuple[int, ...]
 """Tokens so far, the prompt's included."""
@@ -318,8 +333,32 @@ class Pair:
         return self.target.state(context), self.draft.state(context)
 
 
+def check(pair: Any, context: Any) -> Context:
+    """Raise unless this is a pair and a context of its tokens; give the context as a tuple.
+
+    Examples
+    --------
+    >>> check(iid([0.5, 0.5], [0.25, 0.75]), [0, 1])
+    (0, 1)
+    >>> check(iid([0.5, 0.5], [0.25, 0.75]), [2])
+    Traceback (most recent call last):
+    ValueError: context[0] = 2: tokens are in 0..1
+    """
+    if not isinstance(pair, Pair):
+        raise ValueError(f"pair = {pair!r}: must be a Pair of models, such as theory.models.iid(p, q)")
+    if isinstance(context, str) or not isinstance(context, Iterable):
+        raise ValueError(f"context = {context!r}: must be a tuple of tokens, whole numbers in 0..{pair.size - 1}")
+    tokens = tuple(context)
+    for place, token in enumerate(tokens):
+        if isinstance(token, bool) or not isinstance(token, int | np.integer) or not 0 <= token < pair.size:
+            raise ValueError(f"context[{place}] = {token!r}: tokens are in 0..{pair.size - 1}")
+    return tuple(int(token) for token in tokens)
+
+
 def iid(p: RowsLike, q: RowsLike) -> Pair:
     """Make the pair of i.i.d. models with rows p and q.
+
+    Fractions are kept.
 
     Examples
     --------
@@ -331,6 +370,8 @@ def iid(p: RowsLike, q: RowsLike) -> Pair:
 
 def markov(p: RowsLike, q: RowsLike, start: Context | None = None) -> Pair:
     """Make the pair of Markov models with rows p and q, of one order, after one start.
+
+    Fractions are kept.
 
     Examples
     --------
@@ -350,5 +391,6 @@ def random(size: int, seed: int, total_variation: parameters.Number | None = Non
     >>> round(float(abs(p - q).sum() / 2), 12)
     0.1
     """
+    parameters.check_count("seed", seed, 0)
     target, other = Random(size, 2 * seed, exact), Random(size, 2 * seed + 1, exact)
     return Pair(target, other if total_variation is None else Disagreeing(target, other, total_variation))

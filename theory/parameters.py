@@ -1,5 +1,6 @@
 """Hyper-parameters: the range of each, checked once, and carried into the arithmetic of the rows."""
 
+from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Rational, Real
 from typing import Any
@@ -54,6 +55,52 @@ def check_count(name: str, value: Any, least: int = 1) -> None:
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise ValueError(f"{name} = {value!r}: must be a whole number of at least {least}")
+
+
+def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
+    """Raise unless ``value`` is one of some words.
+
+    Examples
+    --------
+    >>> check_choice("bonus", "draft", ("target", "relaxed"))
+    Traceback (most recent call last):
+    ValueError: bonus = 'draft': must be one of target, relaxed
+    """
+    known = list(choices)
+    if not isinstance(value, str) or value not in known:
+        raise ValueError(f"{name} = {value!r}: must be one of {', '.join(known)}")
+
+
+def check_kind(name: str, value: Any, kind: type, such_as: str) -> None:
+    """Raise unless ``value`` is an object of a class; ``such_as`` shows one.
+
+    Examples
+    --------
+    >>> check_kind("rate", "fast", float, "0.5")
+    Traceback (most recent call last):
+    ValueError: rate = 'fast': must be a float, such as 0.5
+    """
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} = {value!r}: must be a {kind.__name__}, such as {such_as}")
+
+
+def listed(name: str, values: Any) -> list[Any]:
+    """Give what can be gone through as a list, of at least one; a word cannot.
+
+    Examples
+    --------
+    >>> listed("gammas", range(1, 3))
+    [1, 2]
+    >>> listed("gammas", 3)
+    Traceback (most recent call last):
+    ValueError: gammas = 3: must be a list, or something else to go through
+    """
+    if isinstance(values, str) or not isinstance(values, Iterable) or getattr(values, "ndim", 1) == 0:
+        raise ValueError(f"{name} = {values!r}: must be a list, or something else to go through")
+    found = list(values)
+    if not found:
+        raise ValueError(f"{name} is empty: at least one is wanted")
+    return found
 
 
 def check_generator(name: str, value: Any) -> None:

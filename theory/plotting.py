@@ -315,6 +315,43 @@ def plot_block_efficiency(table: "pd.DataFrame", y: str = "block_efficiency", ax
     return axes
 
 
+def plot_position_rates(table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
+    """Draw the conditional and the unconditional acceptance rate of each position, with their intervals.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        From `theory.counts.position_intervals`.
+    ax : matplotlib Axes, optional
+        Drawn on; a new one is made where it is not given.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    ValueError
+        For a table without the columns of intervals.
+    """
+    for column in (f"{name}{end}" for name in ("conditional", "unconditional") for end in ("", "_low", "_high")):
+        if column not in table:
+            raise ValueError(f"no column {column!r}; there are: {', '.join(map(str, table.columns))}")
+    axes = plt.subplots(layout="constrained")[1] if ax is None else ax
+    looks = {"conditional": (CYCLE[1], "o", -0.06), "unconditional": (CYCLE[2], "s", 0.06)}
+    for name, (colour, marker, shift) in looks.items():
+        rows = table[table[name].notna()]
+        rate, low, high = (rows[f"{name}{end}"].to_numpy(dtype=np.float64) for end in ("", "_low", "_high"))
+        places = rows["position"] + shift
+        axes.plot(places, rate, color=colour, linewidth=0.8, alpha=0.6)
+        axes.errorbar(places, rate, [rate - low, high - rate], color=colour, fmt=marker, markersize=5, capsize=3, label=name)
+    axes.set(xlabel="position in the draft", ylabel="acceptance rate (probability)", xticks=table["position"], ylim=(0, 1.02))
+    _clean(axes)
+    axes.set_title(table["how"].iloc[0], fontsize="small", loc="left")
+    axes.legend(frameon=False, fontsize="small")
+    return axes
+
+
 def plot_explained(explained: Any, tokens: int = 8, title: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw target, draft and induced mass of each region, and of the tokens that carry most of the total variation.
 

@@ -13,7 +13,6 @@ The conventions
 * 0 log 0 = 0, and log(x/0) = inf for x > 0.
 """
 
-import operator
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -25,6 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from theory import parameters
+
+__all__ = [
+    "TOLERANCE",
+    "InverseCDF",
+    "check_pair",
+    "check_rows",
+    "entropy",
+    "from_logits",
+    "normalise",
+    "sample",
+]
+
 
 Array = npt.NDArray[Any]
 RowsLike = npt.ArrayLike | Sequence[Any]
@@ -50,6 +61,8 @@ _halves: dict[int, str] = {}
 
 def check_rows(rows: RowsLike, name: str = "p", start: int = 0) -> Array:
     """Check that ``rows`` are probability rows, and return them as a read-only array.
+
+    Fractions are kept.
 
     Parameters
     ----------
@@ -141,6 +154,8 @@ def smallest(rows: Array) -> Any:
 
 def check_pair(p: RowsLike, q: RowsLike, start: int = 0) -> tuple[Array, Array]:
     """Check a target ``p`` and a draft ``q`` as `check_rows` does, and that they broadcast.
+
+    Fractions are kept.
 
     Examples
     --------
@@ -500,6 +515,8 @@ def if_drafted(acceptance: Array, q: Array) -> Array:
 def entropy(p: RowsLike) -> Any:
     """Shannon entropy H(p) = -Σ p(x) ln p(x), in nats, with 0 ln 0 = 0.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     p : array_like, shape (..., V)
@@ -612,6 +629,8 @@ class InverseCDF:
 def sample(rows: RowsLike, rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Array:
     """Draw tokens from rows by inverse CDF.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     rows : array_like, shape (..., V)
@@ -640,7 +659,9 @@ def sample(rows: RowsLike, rng: np.random.Generator, size: int | tuple[int, ...]
     """
     array = check_rows(rows, "rows")
     parameters.check_generator("rng", rng)
-    shape = tuple(size) if isinstance(size, tuple | list) else (operator.index(size),)
+    shape = tuple(size) if isinstance(size, tuple | list) else (size,)
+    for length in shape:
+        parameters.check_count("size", length, 0)
     lead = array.shape[:-1]
     tokens = np.empty(shape + lead, dtype=np.intp)
     for where in np.ndindex(lead):

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from theory import parameters
+
 Converters = Mapping[str, Callable[[str], Any]]
 
 
@@ -43,6 +45,7 @@ def build(
     >>> build("complex:1,imag=2", {"complex": complex}, "number")
     (1+2j)
     """
+    parameters.check_kind("text", text, str, "'name:0.5'")
     name, colon, rest = text.strip().partition(":")
     if name not in table:
         raise ValueError(f"no {kind} is called {name!r}; there are: {', '.join(sorted(table))}")

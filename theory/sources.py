@@ -12,6 +12,16 @@ import numpy as np
 from theory import probs, traces
 from theory.probs import Array, RowsLike
 
+__all__ = [
+    "Brought",
+    "RowSource",
+    "TraceLike",
+    "arrays",
+    "is_trace",
+    "rows",
+]
+
+
 TraceLike: TypeAlias = traces.Trace | str | os.PathLike[str]
 """A trace, or the path of its file."""
 
@@ -48,6 +58,8 @@ def is_trace(rows: Any) -> bool:
 
 def rows(p: Brought, q: RowsLike | RowSource | None = None) -> tuple[RowSource, RowSource]:
     """Give target and draft rows, one row a position, that can be counted and sliced; those on disk are not read yet.
+
+    Fractions are kept.
 
     Parameters
     ----------
@@ -92,6 +104,8 @@ def rows(p: Brought, q: RowsLike | RowSource | None = None) -> tuple[RowSource, 
 
 def arrays(p: Brought, q: RowsLike | RowSource | None = None) -> tuple[Array, Array]:
     """Give checked rows of any leading shape as they are, and those of traces read whole; see `rows`.
+
+    Fractions are kept.
 
     Examples
     --------

@@ -16,6 +16,19 @@ from theory import parameters, probs, shortnames
 from theory.parameters import Number
 from theory.probs import Array
 
+__all__ = [
+    "CORRUPTIONS",
+    "FAMILIES",
+    "PAPER_PAIRS",
+    "dirichlet",
+    "overconfident",
+    "paper",
+    "parse",
+    "peaked",
+    "zipf",
+]
+
+
 Family = Callable[..., tuple[Array, Array]]
 
 CORRUPTIONS = {
@@ -85,8 +98,7 @@ def zipf(
     """
     shape = _shape(size, count)
     parameters.check("exponent", exponent, "[0, inf)")
-    if corruption not in CORRUPTIONS:
-        raise ValueError(f"corruption = {corruption!r}: must be one of {', '.join(CORRUPTIONS)}")
+    parameters.check_choice("corruption", corruption, CORRUPTIONS)
     parameters.check("strength", strength, CORRUPTIONS[corruption])
     with np.errstate(over="ignore"):  # a weight that overflows to exp(-inf) is 0, as it should be
         logs = -float(exponent) * np.log(np.arange(1, size + 1))
@@ -308,7 +320,7 @@ def paper(name: str) -> tuple[Array, Array]:
     >>> paper("A")
     (array([0.24, 0.25, 0.26, 0.25]), array([0.26, 0.25, 0.24, 0.25]))
     """
-    if name not in PAPER_PAIRS:
+    if not isinstance(name, str) or name not in PAPER_PAIRS:
         raise ValueError(f"name = {name!r}: no pair of the paper is called so; there are: {', '.join(PAPER_PAIRS)}")
     p, q = PAPER_PAIRS[name]
     return probs.check_pair(p, q)

@@ -19,6 +19,18 @@ from theory import parameters, probs, shortnames
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
 
+__all__ = [
+    "TRUNCATIONS",
+    "Epsilon",
+    "Eta",
+    "MinP",
+    "TopK",
+    "TopP",
+    "Truncation",
+    "Typical",
+    "parse",
+]
+
 
 class Truncation(abc.ABC):
     """A rule p -> A. Write `name`, `formula` and `keep`; `allowed` and `truncate` follow."""

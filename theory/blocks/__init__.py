@@ -1,14 +1,14 @@
-"""Block verifiers: token-wise, block verification, hierarchical, greedy; trees; and the statistics of accept counts."""
+"""Block verifiers: token-wise, block verification, hierarchical, greedy."""
 
-from theory.blocks import statistics, tree
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome
-from theory.blocks.catalogue import BLOCK_RULES, parse, resolve, resolve_all
+from theory.blocks.catalogue import BLOCK_RULES, GROUP, parse, registered, resolve, resolve_all
 from theory.blocks.greedy import GreedyBlock
 from theory.blocks.joint import BlockVerification, HierarchicalVerification
 from theory.blocks.tokenwise import Tokenwise
 
 __all__ = [
     "BLOCK_RULES",
+    "GROUP",
     "BlockVerification",
     "BlockVerified",
     "BlockVerifier",
@@ -18,8 +18,7 @@ __all__ = [
     "Outcome",
     "Tokenwise",
     "parse",
+    "registered",
     "resolve",
     "resolve_all",
-    "statistics",
-    "tree",
 ]

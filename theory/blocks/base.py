@@ -136,7 +136,7 @@ class BlockVerifier(abc.ABC):
             than was drafted, or a law of what is drawn next is none.
         """
         said = self.outcomes(draft)
-        return said if checks.is_believed(self) else tuple(_look_at_outcomes(self, said, draft))
+        return said if checks.is_believed(self) else tuple(look_at_outcomes(self, said, draft))
 
     def checked_verify(self, draft: Draft, rng: np.random.Generator) -> BlockVerified:
         """Give what `verify` did, after a look at it.
@@ -148,7 +148,7 @@ class BlockVerifier(abc.ABC):
             token is not of the vocabulary.
         """
         done = self.verify(draft, rng)
-        return done if checks.is_believed(self) else _look_at_verified(self, done, draft)
+        return done if checks.is_believed(self) else look_at_verified(self, done, draft)
 
     # --- what a rule may write ------------------------------------------------------------------------------------------
 
@@ -189,12 +189,14 @@ class BlockVerifier(abc.ABC):
         return False
 
     def __str__(self) -> str:
-        if not dataclasses.is_dataclass(self):
-            return self.name or repr(self)
-        return shortnames.write(self, self.name or loading.spelled(type(self)))
+        name = self.name or loading.spelled(type(self))
+        if dataclasses.is_dataclass(self):
+            return shortnames.write(self, name)
+        return name if type(self).__repr__ is object.__repr__ else repr(self)
 
 
-def _look_at_outcomes(rule: BlockVerifier, said: Any, draft: Draft) -> Iterator[Outcome]:
+def look_at_outcomes(rule: BlockVerifier, said: Any, draft: Draft) -> Iterator[Outcome]:
+    """Walk the branches that a rule gives for one path; raise where one is none, or they have no probability of 1 together."""
     rows, size = np.asarray(draft.p), draft.size
     exact, tolerance = probs.is_exact(rows), probs.tolerance(rows)
     sum_: Any = 0
@@ -225,7 +227,8 @@ def _look_at_kept(rule: BlockVerifier, what: str, where: tuple[int, ...], kept: 
         raise checks.RuleError(rule, what, where, f"= {kept!r}: must be in 0..{draft.gamma}, the tokens drafted")
 
 
-def _look_at_verified(rule: BlockVerifier, done: Any, draft: Draft) -> BlockVerified:
+def look_at_verified(rule: BlockVerifier, done: Any, draft: Draft) -> BlockVerified:
+    """Give what a procedure did with drafted paths back; raise where it is not a kept length and a token for each."""
     if not isinstance(done, tuple) or len(done) != 2:
         raise checks.RuleError(rule, "verify", (), f"gave {done!r}: must be a BlockVerified(kept, token)")
     kept, token = (np.asarray(values) for values in done)

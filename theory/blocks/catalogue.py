@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from theory import loading, shortnames, verifiers
+from theory import loading, parameters, shortnames, verifiers
 from theory.blocks.base import BlockVerifier
 from theory.blocks.greedy import GreedyBlock
 from theory.blocks.joint import BlockVerification, HierarchicalVerification
@@ -14,6 +14,18 @@ BLOCK_RULES: dict[str, type[BlockVerifier]] = {
 """Short name to block rule, in the order in which they are listed."""
 
 verifiers.believe(*BLOCK_RULES.values())  # the tests look at them
+
+
+GROUP = "theory.blocks"
+"""The entry points under which installed packages register block rules of their own, by short name."""
+
+_WHAT = "a BlockVerifier"
+
+
+def registered() -> dict[str, tuple[str, type[BlockVerifier]]]:
+    """Give the block rules that installed packages register as entry points; see `theory.verifiers.registered`."""
+    found = loading.registered(GROUP, (BlockVerifier,), _WHAT)
+    return {name: one for name, one in found.items() if name not in BLOCK_RULES}
 
 
 def parse(text: str) -> BlockVerifier:
@@ -36,9 +48,13 @@ def parse(text: str) -> BlockVerifier:
     >>> parse("block"), parse("lenience:0.4,bonus=relaxed")
     (BlockVerification(), Tokenwise(verifier=Lenience(lenience=0.4), bonus='relaxed'))
     """
-    name = text.strip().partition(":")[0]
+    parameters.check_kind("text", text, str, "'block'")
+    name, colon, rest = text.strip().partition(":")
     if name in BLOCK_RULES and name != Tokenwise.name:
         return shortnames.build(text, BLOCK_RULES, "block verifier")  # type: ignore[no-any-return]
+    if name in loading.names(GROUP):
+        cls = loading.registered(GROUP, (BlockVerifier,), _WHAT, name)[name][1]
+        return shortnames.call(text, cls, name, colon + rest)  # type: ignore[no-any-return]
     inner, bonus, which = text.strip().removeprefix(f"{Tokenwise.name}:").partition(",bonus=")
     found = None if inner != text.strip() else _located(inner)
     if found is not None:
@@ -46,7 +62,7 @@ def parse(text: str) -> BlockVerifier:
     try:
         rule = verifiers.parse(inner)
     except verifiers.UnknownNameError:
-        known = ", ".join(sorted([*BLOCK_RULES, *verifiers.known_names()]))
+        known = ", ".join(sorted([*BLOCK_RULES, *loading.names(GROUP), *verifiers.known_names()]))
         raise verifiers.UnknownNameError(
             f"no block verifier or token verifier is called {name!r}; there are: {known}; {verifiers.OWN}"
         ) from None
@@ -82,7 +98,7 @@ def resolve(block: BlockVerifier | verifiers.TokenVerifier | str, name: str = "b
         return parse(block)
     if isinstance(block, verifiers.TokenVerifier):
         return Tokenwise(block)
-    if isinstance(block, type) and issubclass(block, BlockVerifier):
+    if isinstance(block, type) and issubclass(block, BlockVerifier | verifiers.TokenVerifier):
         raise ValueError(f"{name} = {block.__name__}: is a class; give a rule of it, such as {block.__name__}(...)")
     raise ValueError(f"{name} = {block!r}: must be a BlockVerifier, such as BlockVerification(), a TokenVerifier, or a name")
 

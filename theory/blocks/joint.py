@@ -158,8 +158,8 @@ class HierarchicalVerification(_Joint):
         return np.stack(weight, axis=-1)
 
     def coin(self, weight: Any, gain: Any, loss: Any) -> Any:
-        """Give the ratio of the branch's two masses."""
-        return _quotient(gain, loss)
+        """Give the ratio of the branch's two masses, of which the first is the smaller one."""
+        return _quotient(np.minimum(gain, loss), loss)  # rounding may say otherwise
 
 
 def _quotient(part: Any, whole: Any) -> Any:

@@ -84,6 +84,7 @@ def speedup(tokens_per_call: Any, gamma: int, cost: Number) -> Any:
     """
     parameters.check_count("gamma", gamma)
     parameters.check("cost", cost, "[0, inf)")
+    _check_tokens(tokens_per_call)
     return tokens_per_call / (gamma * cost + 1)
 
 
@@ -110,4 +111,10 @@ def operations(tokens_per_call: Any, gamma: int, cost: Number) -> Any:
     """
     parameters.check_count("gamma", gamma)
     parameters.check("cost", cost, "[0, inf)")
+    _check_tokens(tokens_per_call)
     return (gamma * cost + gamma + 1) / tokens_per_call
+
+
+def _check_tokens(tokens_per_call: Any) -> None:
+    for value in np.asarray(tokens_per_call, dtype=object).ravel():
+        parameters.check("tokens_per_call", value, "[0, inf)")

@@ -5,9 +5,9 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from theory import probs
+from theory import parameters, probs
 from theory.blocks.base import BlockVerified, BlockVerifier, Draft, Outcome, possible
-from theory.verifiers import TokenVerifier
+from theory.verifiers import TokenVerifier, resolve
 
 BONUS = ("target", "relaxed")
 """Where the token after a fully accepted block comes from."""
@@ -20,8 +20,8 @@ class Tokenwise(BlockVerifier):
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule, or its name, of which the rule is made.
     bonus : str
         ``"target"``: the bonus comes from p, as nearly all code has it; ``"relaxed"``: one more token is drafted and
         verified, so that the bonus has the rule's own induced law (Xia et al., arXiv 2607.08690).
@@ -52,10 +52,8 @@ class Tokenwise(BlockVerifier):
     source: ClassVar[str] = "Leviathan et al. 2023, Alg. 1"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.verifier, TokenVerifier):
-            raise ValueError(f"verifier = {self.verifier!r}: must be a TokenVerifier, such as Strict()")
-        if self.bonus not in BONUS:
-            raise ValueError(f"bonus = {self.bonus!r}: must be one of {', '.join(BONUS)}")
+        object.__setattr__(self, "verifier", resolve(self.verifier))
+        parameters.check_choice("bonus", self.bonus, BONUS)
 
     @property
     def lossless(self) -> bool:

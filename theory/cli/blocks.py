@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = """
 theory blocks
 theory blocks --verifier strict --verifier block --gamma 5 --cost 0.05
+theory blocks --verifier mine.py:Mine:0.4 --verifier mine.py:FirstOnly --synthetic paper:C
 theory blocks --synthetic paper:C --verifier lenience:0.4 --verifier block --plot blocks.png --csv blocks.csv
 """
 

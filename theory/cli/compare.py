@@ -21,6 +21,7 @@ EXAMPLES = """
 theory compare
 theory compare my-trace.safetensors --verifier strict --verifier lenience:0.4 --gamma 5
 theory compare --synthetic zipf:1000,strength=0.7 --csv table.csv --plot tradeoff.png
+theory compare --verifier strict --verifier mine.py:Mine:0.4 --verifier mine.py:Mine:0.2
 theory compare --synthetic paper:C --verifier spec-cascade:0.5,fallback=target
 """
 

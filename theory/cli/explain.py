@@ -20,6 +20,7 @@ EXAMPLES = """
 theory explain lenience:0.4
 theory explain spec-cascade:0.5 --trace my-trace.safetensors --position 0
 theory explain typical-acceptance:0.25 --worst 5 --by kl_divergence --plot worst.png --csv worst.csv
+theory explain mine.py:Mine:0.4
 theory explain lenience:1/2 --p 4/10,3/10,2/10,1/10 --q 1/5,1/4,1/4,3/10
 """
 

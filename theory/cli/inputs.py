@@ -18,7 +18,9 @@ Trace = Annotated[Path | None, typer.Argument(help="A recorded trace; the bundle
 
 SyntheticRows = Annotated[str | None, typer.Option("--synthetic", metavar="NAME:ARGS", help="Synthetic rows instead of a trace.")]
 
-Verifier = Annotated[str, typer.Argument(metavar="VERIFIER", help="A verifier, such as lenience:0.4.")]
+Verifier = Annotated[
+    str, typer.Argument(metavar="VERIFIER", help="A verifier, such as lenience:0.4, or one of your own, file.py:Class:0.4.")
+]
 
 TailTokens = Annotated[
     int | None,

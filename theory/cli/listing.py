@@ -21,6 +21,13 @@ def run() -> None:
         grid.add_row(_signature(rule.name, rule), rule.family, rule.formula, rule.claim, rule.source)
     console = new_console()
     console.print(grid)
+    if registered := verifiers.registered() | blocks.registered():
+        grid = Table(title="Verifiers of installed packages", title_justify="left")
+        for heading in ("package", "name:arguments", "family", "rule", "source"):
+            grid.add_column(heading, overflow="fold")
+        for name, (package, own) in registered.items():
+            grid.add_row(package, _signature(name, own), getattr(own, "family", "block"), own.formula, own.source)
+        console.print(grid)
     grid = Table(title="Truncations, for truncation: and truncation-sampling:", title_justify="left")
     grid.add_column("name:arguments")
     grid.add_column("allowed set A")
@@ -33,10 +40,16 @@ def run() -> None:
     for block in blocks.BLOCK_RULES.values():
         grid.add_row(block.name, block.formula, block.claim, block.source)
     console.print(grid)
+    console.print(
+        "A verifier of your own: file.py:Class or package.module:Class, arguments behind it, as in mine.py:Mine:0.3. "
+        "The file is executed."
+    )
     console.print(f"Synthetic rows: {', '.join(synthetic.FAMILIES)}. Fallbacks: {', '.join(verifiers.FALLBACKS)}.")
 
 
 def _signature(name: str, rule: type, separator: str = ",") -> str:
+    if not dataclasses.is_dataclass(rule):
+        return name
     fields = [
         field.name if field.default is dataclasses.MISSING else f"{field.name}={field.default}"
         for field in dataclasses.fields(rule)

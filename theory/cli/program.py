@@ -6,12 +6,13 @@ from typing import Annotated
 
 import typer
 
-from theory import __version__
-from theory.cli import atlas, blocks, compare, explain, figures, listing, show, worst
+from theory import __version__, loading
+from theory.cli import atlas, blocks, compare, counts, explain, figures, listing, show, worst
 
 COMMANDS: dict[str, ModuleType] = {
     "compare": compare,
     "blocks": blocks,
+    "counts": counts,
     "show": show,
     "worst": worst,
     "atlas": atlas,
@@ -52,10 +53,17 @@ for _name, _command in COMMANDS.items():
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; bad input, or more of it than fits, ends in one line on standard error and exit code 2."""
+    """Run the command line; bad input, or more of it than fits, ends in one line on standard error and exit code 2.
+
+    So does an error that a rule of the user's own raises out of its file, with file and line.
+    """
     try:
         app(args=arguments, prog_name="theory")
-    except (ValueError, OSError, MemoryError, OverflowError) as error:
-        said = " ".join(str(error).splitlines()) or "out of memory"
+    except Exception as error:
+        said = loading.told(error)
+        if said is None:
+            if not isinstance(error, ValueError | OSError | MemoryError | OverflowError):
+                raise
+            said = " ".join(str(error).splitlines()) or "out of memory"
         typer.echo(f"theory: {said}", err=True)
         sys.exit(2)

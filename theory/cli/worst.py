@@ -33,7 +33,7 @@ WORST_TOKENS = 3
 SEARCH_GENERATIONS = 30
 """Of the search beside them."""
 
-_STATUSES = {"attained": "attained", "approached": "approached", "bound": "at most"}
+_STATUSES = {"attained": "attained", "approached": "approached", "bound": "at most", "searched": "at least"}
 
 
 def run(
@@ -46,7 +46,10 @@ def run(
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the search.")] = 0,
 ) -> None:
-    """Show how bad a verifier can get: the largest TV, KL, overshoot and mass off the support, derived and as searched."""
+    """Show how bad a verifier can get: the largest TV, KL, overshoot and mass off the support, derived and as searched.
+
+    A rule of your own, file.py:Class, is searched where you have registered no derivation with theory.failure.derive.
+    """
     rule = verifiers.parse(verifier)
     if p is not None and vocabulary is not None:
         raise ValueError(f"--vocabulary {vocabulary}: --p has its own tokens; give one of the two")
@@ -66,25 +69,34 @@ def run(
         grid.add_column(heading, no_wrap=True)
     for heading in ("p", "q") if wide else ():
         grid.add_column(heading, overflow="fold")
-    rows = {}
+    rows, said = {}, {}
     for name, one in found.suprema.items():
         pair = found.witness(name)
         cells = [name.replace("_", " "), number_text(one.value), _STATUSES[one.status]]
         if anywhere:
-            cells.append(number_text(anywhere[name].value))
+            most = anywhere[name].value  # searched on few tokens only, where it is
+            cells.append(number_text(max(most, one.value) if one.status == "searched" else most))
         if size <= SEARCHED:
-            cells.append(f"{failure.search(rule, name, size, seed, target, SEARCH_GENERATIONS).value + 0.0:.6g}")
+            looked = failure.search(rule, name, size, seed, target, SEARCH_GENERATIONS)
+            cells.append(f"{looked.value + 0.0:.6g}")
+            said[cells[0]] = looked.said
+        elif one.said:
+            said[cells[0]] = anywhere[name].said if anywhere else one.said
         rows[cells[0]] = [_runs(row) for row in pair]
         here = failure.QUANTITIES[name](rule.induced(*pair), pair[0])
         grid.add_row(*cells, number_text(here), *(rows[cells[0]] if wide else []))
     console.print(grid)
     for name, (target_row, draft_row) in {} if wide else rows.items():
         console.print(f"{name} at p = {target_row}; q = {draft_row}")
-    searched = (
-        "The search is numerical, and independent of the derivations."
-        if size <= SEARCHED
-        else f"Not searched numerically beyond {SEARCHED} tokens."
-    )
+    for name, words in said.items():
+        if not words.startswith("settled"):
+            console.print(f"search for {name}: {words}")
+    derived = all(one.status != "searched" for one in found.suprema.values())
+    searched = "The search is numerical, and independent of the derivations."
+    if not derived:
+        searched = "At least: nothing is derived, and the worst pair that a numerical search met has it; no proof."
+    elif size > SEARCHED:
+        searched = f"Not searched numerically beyond {SEARCHED} tokens."
     console.print(
         "TV, probability; KL(π || p), nats; max π/p; π-mass where p is 0. Approached: no pair has it, but pairs come as near as "
         f"one likes. At most: a bound; the pair is the worst known. {searched}"

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from theory import parameters
+from theory import models, parameters
 from theory.blocks import Tokenwise
 from theory.models import Context, Pair
 from theory.probs import Array
@@ -43,7 +43,8 @@ def states(pair: Pair, context: Context = ()) -> States:
     >>> states(markov([[0.5, 0.5], [0.25, 0.75]], [[0.5, 0.5], [0.5, 0.5]])).after.tolist()
     [[0, 1], [0, 1]]
     """
-    found, contexts, after = {pair.state(context): 0}, [context], []
+    start = models.check(pair, context)
+    found, contexts, after = {pair.state(start): 0}, [start], []
     for current in contexts:  # grows while it is walked
         row = []
         for token in range(pair.size):

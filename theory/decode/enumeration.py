@@ -6,13 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from theory import parameters
-from theory.blocks import BlockVerifier, Draft, Outcome
+from theory import models, parameters
+from theory.blocks import BlockVerifier, Draft, Outcome, resolve
 from theory.models import Context, Pair
 from theory.probs import Array
+from theory.verifiers import TokenVerifier
 
 BUDGET = 200_000
 """Branches (drafted paths times tokens of the text) that an enumeration may walk; beyond it there is Monte Carlo."""
+
+AnyBlock = BlockVerifier | TokenVerifier | str
+"""A block rule, a token rule, which runs token by token, or the name of either."""
 
 CONTINUE = ("target", "decoder")
 """Who completes a text that one block leaves short."""
@@ -21,6 +25,7 @@ CONTINUE = ("target", "decoder")
 def check_budget(pair: Pair, gamma: int, name: str, length: int = 0) -> None:
     """Raise where walking all drafted paths and texts would exceed `BUDGET`."""
     parameters.check_count("gamma", gamma)
+    models.check(pair, ())
     branches = pair.size**gamma + pair.size**length
     if branches > BUDGET:
         raise ValueError(
@@ -43,22 +48,21 @@ def paths(pair: Pair, gamma: int, context: Context = ()) -> Iterator[tuple[Any, 
             yield probability, Draft([p for p, _ in rows], [q for _, q in rows], list(tokens))
 
 
-def branches(
-    block: BlockVerifier, pair: Pair, gamma: int, context: Context = ()
-) -> Iterator[tuple[Any, tuple[int, ...], Outcome]]:
+def branches(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Iterator[tuple[Any, tuple[int, ...], Outcome]]:
     """Walk what one block may do: probability, drafted tokens, outcome."""
-    for probability, draft in paths(pair, gamma, context):
-        for outcome in block.checked_outcomes(draft):
+    rule = resolve(block)
+    for probability, draft in paths(pair, gamma, models.check(pair, context)):
+        for outcome in rule.checked_outcomes(draft):
             yield probability * outcome.probability, tuple(draft.tokens.tolist()), outcome
 
 
-def length_pmf(block: BlockVerifier, pair: Pair, gamma: int, context: Context = ()) -> Array:
+def length_pmf(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Array:
     """Law of the accepted length τ of one block after ``context``.
 
     Parameters
     ----------
-    block : BlockVerifier
-        The rule.
+    block : BlockVerifier, TokenVerifier or str
+        The rule or its name (see `theory.blocks.parse`).
     pair : Pair
         Target and draft model.
     gamma : int
@@ -92,7 +96,7 @@ def length_pmf(block: BlockVerifier, pair: Pair, gamma: int, context: Context = 
     return _array(pmf, pair.rows(context)[0])
 
 
-def accepted_length(block: BlockVerifier, pair: Pair, gamma: int, context: Context = ()) -> Any:
+def accepted_length(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Any:
     """Compute the expected accepted length E[τ] of one block after ``context``, in tokens.
 
     Examples
@@ -107,7 +111,7 @@ def accepted_length(block: BlockVerifier, pair: Pair, gamma: int, context: Conte
     return sum(probability * outcome.kept for probability, _, outcome in branches(block, pair, gamma, context))
 
 
-def block_efficiency(block: BlockVerifier, pair: Pair, gamma: int, context: Context = ()) -> Any:
+def block_efficiency(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Any:
     """Compute the expected tokens that one target call emits after ``context``: E[τ] + 1 for rules that always draw one more.
 
     Examples
@@ -128,8 +132,13 @@ def emitted(outcome: Outcome) -> int:
 
 
 def target_sequence(pair: Pair, length: int, context: Context = ()) -> Array:
-    """Law of the next ``length`` tokens of the target itself, shape (V,) * length."""
-    row = pair.rows(context)[0]
+    """Law of the next ``length`` tokens of the target itself, shape (V,) * length.
+
+    Fractions are kept.
+    """
+    parameters.check_count("length", length, 0)
+    start = models.check(pair, context)
+    row = pair.rows(start)[0]
     if length == 0:
         return _array(row.sum() ** 0, row)
     if length == 1:
@@ -138,7 +147,7 @@ def target_sequence(pair: Pair, length: int, context: Context = ()) -> Array:
 
 
 def induced_sequence(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     length: int | None = None,
@@ -147,10 +156,12 @@ def induced_sequence(
 ) -> Array:
     """Law of the first ``length`` tokens that a decoder emits after ``context``.
 
+    Fractions are kept.
+
     Parameters
     ----------
-    block : BlockVerifier
-        The rule.
+    block : BlockVerifier, TokenVerifier or str
+        The rule or its name (see `theory.blocks.parse`).
     pair : Pair
         Target and draft model.
     gamma : int
@@ -183,30 +194,31 @@ def induced_sequence(
     >>> bool((law == target_sequence(pair, 3)).all())
     True
     """
+    parameters.check_count("gamma", gamma)
     length = gamma + 1 if length is None else length
     parameters.check_count("length", length)
-    if continue_with not in CONTINUE:
-        raise ValueError(f"continue_with = {continue_with!r}: must be one of {', '.join(CONTINUE)}")
+    parameters.check_choice("continue_with", continue_with, CONTINUE)
     check_budget(pair, gamma, "induced_sequence", length)
+    rule, start = resolve(block), models.check(pair, context)
     known: dict[Any, Array] = {}
 
     def text(after: Context, left: int) -> Array:
         """Give the law of ``left`` tokens of the decoder's text."""
         key = (pair.state(after), left)
         if key not in known:
-            known[key] = _one_block(block, pair, gamma, left, after, text, retry=True)
+            known[key] = _one_block(rule, pair, gamma, left, after, text, retry=True)
         return known[key]
 
     def completion(after: Context, left: int) -> Array:
         return target_sequence(pair, left, after)
 
     if continue_with == "decoder":
-        return text(tuple(context), length)
-    return _one_block(block, pair, gamma, length, tuple(context), completion, retry=False)
+        return text(start, length)
+    return _one_block(rule, pair, gamma, length, start, completion, retry=False)
 
 
 def _one_block(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     length: int,

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theory import parameters, probs
-from theory.blocks import BlockVerification, BlockVerifier, GreedyBlock, HierarchicalVerification, Tokenwise
+from theory.blocks import BlockVerification, BlockVerifier, GreedyBlock, HierarchicalVerification, Tokenwise, resolve
 from theory.probs import Array, RowsLike
+from theory.verifiers import TokenVerifier
 
 WEIGHTS = 100_000
 """Distinct joint weights that the merged algorithm may carry."""
@@ -26,13 +27,24 @@ class Bracket(NamedTuple):
     high: float
 
 
-def length_pmf(block: BlockVerifier, p: RowsLike, q: RowsLike, gamma: int) -> Array:
+class TooManyWeightsError(ValueError):
+    """Joint verification meets more distinct weights than can be carried."""
+
+
+def has_law(block: BlockVerifier) -> bool:
+    """Whether `length_pmf` knows the law of a rule's accepted length: token-wise, greedy and joint verification."""
+    return isinstance(block, Tokenwise | GreedyBlock | BlockVerification | HierarchicalVerification)
+
+
+def length_pmf(block: BlockVerifier | TokenVerifier | str, p: RowsLike, q: RowsLike, gamma: int) -> Array:
     """Law of the accepted length of a block whose positions all have the rows p and q.
+
+    Fractions are kept.
 
     Parameters
     ----------
-    block : BlockVerifier
-        A rule of this package.
+    block : BlockVerifier, TokenVerifier or str
+        A rule for which `has_law`, a token rule, or the name of either.
     p, q : array_like, shape (V,)
         Rows of the target and of the draft.
     gamma : int
@@ -65,16 +77,17 @@ def length_pmf(block: BlockVerifier, p: RowsLike, q: RowsLike, gamma: int) -> Ar
     """
     parameters.check_count("gamma", gamma)
     target, draft = _pair(p, q)
-    if isinstance(block, Tokenwise):
-        rate = block.verifier.acceptance_rate(target, draft)
+    rule = resolve(block)
+    if isinstance(rule, Tokenwise):
+        rate = rule.verifier.acceptance_rate(target, draft)
         survival = [rate**i for i in range(gamma + 1)]
-    elif isinstance(block, GreedyBlock):
+    elif isinstance(rule, GreedyBlock):
         rate = draft[target.argmax()]
         survival = [rate**i for i in range(gamma + 1)]
-    elif isinstance(block, BlockVerification | HierarchicalVerification):
+    elif isinstance(rule, BlockVerification | HierarchicalVerification):
         survival = _expected_weights(target, draft, gamma)
     else:
-        raise ValueError(f"block = {block!r}: no law without enumeration; use theory.exact.length_pmf")
+        raise ValueError(f"block = {rule}: no law without enumeration; use theory.exact.length_pmf")
     pmf = [left - right for left, right in zip(survival, [*survival[1:], 0 * survival[0]], strict=True)]
     return np.array(pmf, dtype=target.dtype)
 
@@ -94,7 +107,9 @@ def _expected_weights(p: Array, q: Array, gamma: int) -> list[Any]:
     expected = [mass[0]]
     for _ in range(gamma):
         if weight.size * ratio.size > 4 * WEIGHTS:
-            raise ValueError(f"more than {WEIGHTS:,} distinct weights (V = {p.size}): accepted_length_bounds bounds E[τ]")
+            raise TooManyWeightsError(
+                f"more than {WEIGHTS:,} distinct weights (V = {p.size}): accepted_length_bounds bounds E[τ]"
+            )
         product = np.minimum(np.multiply.outer(weight, ratio), weight[0] ** 0).ravel()
         weight, mass = _merged(product, np.multiply.outer(mass, share).ravel())
         expected.append((weight * mass).sum())
@@ -167,6 +182,8 @@ def _coarse_survival(ratio: Array, share: Array, gamma: int, edges: Array, coars
 
 def accepted_length_bounds(p: RowsLike, q: RowsLike, gamma: int, cells: int = 2000) -> Bracket:
     """Bounds on E[τ] of block verification of an i.i.d. pair, the sums of `survival_bounds`; parameters as there.
+
+    Fractions are taken to float64.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from theory import linear
-from theory.blocks import BlockVerifier, Tokenwise
+from theory.blocks import BlockVerifier, Tokenwise, resolve
 from theory.decode import enumeration
 from theory.decode.chain import HiddenChain, States, hidden_chain, states
 from theory.models import Context, Pair
@@ -39,13 +39,15 @@ class LongRun:
     states: States
 
 
-def long_run(block: BlockVerifier, pair: Pair, gamma: int, context: Context = ()) -> LongRun:
+def long_run(block: enumeration.AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> LongRun:
     """Average an endless decode: block efficiency, token law, and the states in which blocks start.
+
+    Fractions are kept.
 
     Parameters
     ----------
-    block : BlockVerifier
-        The rule. `Tokenwise` needs no enumeration at all; others are enumerated within one block from each state.
+    block : BlockVerifier, TokenVerifier or str
+        The rule or its name. `Tokenwise` needs no enumeration at all; others are enumerated within one block from each state.
     pair : Pair
         With finitely many states: i.i.d. or Markov models.
     gamma : int
@@ -73,9 +75,10 @@ def long_run(block: BlockVerifier, pair: Pair, gamma: int, context: Context = ()
     >>> [str(x) for x in long_run(Tokenwise(Lenience(F(1, 2))), golden, gamma=2).token_law]
     ['428/1355', '378/1355', '637/2710', '461/2710']
     """
-    if isinstance(block, Tokenwise):
-        return _long_run_tokenwise(hidden_chain(block, pair, gamma, context))
-    return long_run_by_blocks(block, pair, gamma, context)
+    rule = resolve(block)
+    if isinstance(rule, Tokenwise):
+        return _long_run_tokenwise(hidden_chain(rule, pair, gamma, context))
+    return long_run_by_blocks(rule, pair, gamma, context)
 
 
 def _long_run_tokenwise(chain: HiddenChain) -> LongRun:

@@ -1,5 +1,9 @@
 """The suprema of each rule over all pairs of rows on V tokens, each with its derivation. To add a rule, register one function.
 
+The rules of the package and anybody else's are registered in one way, by `derive.register`, as the module that has the class is
+imported. What is registered counts for that very class: a subclass may do anything, and is searched. `theory.failure.worst` takes
+derivations of the package at their word, since its tests hold them against searches, and does so itself with anybody else's.
+
 Three facts carry most of them.
 
 * A law under a ceiling, π <= p/m, has TV <= 1 - m, KL <= ln 1/m and max π/p <= 1/m. All three are met at once by a draft that
@@ -26,6 +30,7 @@ from theory.failure.suprema import (
     Pair,
     Suprema,
     Supremum,
+    UnderivedError,
     hot,
     moved,
     nothing,
@@ -56,7 +61,7 @@ assert BUDGETS.keys() == DIVERGENCES.keys()
 
 @singledispatch
 def derive(verifier: verifiers.TokenVerifier, size: float) -> Suprema:
-    """Give the suprema over all pairs on V >= 2 tokens of a rule that is not lossless; register one function for each rule.
+    """Give the proven suprema over all pairs on V >= 2 tokens of a rule that is not lossless; register a function for each class.
 
     Parameters
     ----------
@@ -72,11 +77,13 @@ def derive(verifier: verifiers.TokenVerifier, size: float) -> Suprema:
 
     Raises
     ------
-    ValueError
-        For a rule that has no derivation.
+    UnderivedError
+        A ValueError, for a rule that has no derivation.
 
     Examples
     --------
+    In the file of the rule:
+
     >>> from dataclasses import dataclass
     >>> from theory.failure import worst
     >>> from theory.failure.suprema import hot, moved
@@ -93,7 +100,7 @@ def derive(verifier: verifiers.TokenVerifier, size: float) -> Suprema:
     >>> worst(KeepAll())["total_variation"].value
     1
     """
-    raise ValueError(
+    raise UnderivedError(
         f"{verifier}: no worst case has been derived for {type(verifier).__name__}; register one with "
         "theory.failure.derive.register, or look for bad pairs with theory.failure.search"
     )

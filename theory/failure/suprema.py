@@ -25,8 +25,13 @@ Pair = tuple[Array, Array]
 Approach = Callable[[Number], Pair]
 """Closeness c in (0, 1] to a pair that is the nearer to the supremum the smaller c; one that attains it ignores c."""
 
-ATTAINED, APPROACHED, BOUND = STATUSES = ("attained", "approached", "bound")
-"""Whether some pair has the value; or no pair, but some have nearly; or all that is known is that none has more."""
+ATTAINED, APPROACHED, BOUND, SEARCHED = STATUSES = ("attained", "approached", "bound", "searched")
+"""Whether some pair has the value; or no pair, but some have nearly; or all that is known is that none has more; or that some has
+it, which a search has met, and nothing is known of others."""
+
+
+class UnderivedError(ValueError):
+    """Nothing has been derived for a rule, or for a part of it; `worst` and `worst_for` then search."""
 
 
 def _off_support(induced: Array, p: Array) -> Any:
@@ -49,6 +54,9 @@ mass_off_support π(p = 0), the induced mass where p is 0, probability
 ================ ==================================================
 """
 
+MOST = {"total_variation": 1.0, "kl_divergence": math.inf, "max_overshoot": math.inf, "mass_off_support": 1.0}
+"""What each of them can be at most."""
+
 
 @final
 @dataclass(frozen=True)
@@ -58,20 +66,27 @@ class Supremum:
     Attributes
     ----------
     value : float or Fraction
-        The supremum, or for ``"bound"`` a number that it does not exceed; a Fraction where the parameters are, and it is
-        rational.
+        The supremum; for ``"bound"`` a number that it does not exceed, and for ``"searched"`` one that it is not below. A
+        Fraction where the parameters are, and it is rational.
     status : str
-        ``"attained"``, ``"approached"`` or ``"bound"``.
+        ``"attained"``, ``"approached"`` or ``"bound"``, which are derived, or ``"searched"``.
+    trend : str
+        Of what is searched: ``"settled"``, or, where a larger search finds more, ``"rising"``, ``"unbounded"`` or ``"infinite"``;
+        see `theory.failure.Found`. Empty for what is derived.
+    said : str
+        The same in words, with numbers.
     """
 
     value: Number
     status: str
     pair: Approach
+    trend: str = ""
+    said: str = ""
 
     @property
     def exact(self) -> bool:
         """Whether the value is the supremum itself, not a bound on it."""
-        return self.status != BOUND
+        return self.status in (ATTAINED, APPROACHED)
 
 
 Suprema = dict[str, Supremum]

@@ -17,7 +17,20 @@ import numpy as np
 from theory import parameters, probs, truncation, verifiers
 from theory.clipping import DIVERGENCES
 from theory.failure import balls, derivations
-from theory.failure.suprema import ATTAINED, BOUND, QUANTITIES, Approach, Pair, Suprema, Supremum, hot, moved, suprema, together
+from theory.failure.suprema import (
+    ATTAINED,
+    BOUND,
+    QUANTITIES,
+    Approach,
+    Pair,
+    Suprema,
+    Supremum,
+    UnderivedError,
+    hot,
+    moved,
+    suprema,
+    together,
+)
 from theory.probs import Array
 from theory.verifiers.collaborative import ceiling
 
@@ -27,7 +40,9 @@ FEW = 10
 
 @singledispatch
 def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
-    """Give the suprema over all drafts for a target, of a rule that is not lossless; register one function for each rule.
+    """Give the proven suprema over all drafts for a target, of a rule that is not lossless; register a function for each class.
+
+    As with `theory.failure.derive`, what is registered counts for that very class.
 
     Parameters
     ----------
@@ -43,8 +58,8 @@ def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
 
     Raises
     ------
-    ValueError
-        For a rule that has no derivation.
+    UnderivedError
+        A ValueError, for a rule that has no derivation.
 
     Examples
     --------
@@ -53,7 +68,7 @@ def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
     >>> found["total_variation"].value.item(), found["total_variation"].status
     (0.375, 'attained')
     """
-    raise ValueError(
+    raise UnderivedError(
         f"{verifier}: no worst draft has been derived for {type(verifier).__name__}; register one with "
         "theory.failure.derive_for.register, or look for bad drafts with theory.failure.search"
     )

@@ -11,7 +11,7 @@ from functools import singledispatch
 from typing import Any, NamedTuple
 
 from theory import probs
-from theory.failure.suprema import APPROACHED, ATTAINED, BOUND, number, padded, row
+from theory.failure.suprema import APPROACHED, ATTAINED, BOUND, UnderivedError, number, padded, row
 from theory.parameters import Number
 from theory.probs import Array
 from theory.truncation import Epsilon, Eta, MinP, TopK, TopP, Truncation, Typical
@@ -28,7 +28,7 @@ class Extreme(NamedTuple):
 
 
 def _refuse(truncation: Any, size: float) -> Extreme:
-    raise ValueError(
+    raise UnderivedError(
         f"{truncation}: no extremes of its allowed sets have been derived; register them with theory.failure.truncations, "
         "or look for bad pairs with theory.failure.search"
     )

@@ -3,7 +3,8 @@
 Four quantities of the induced law π: TV(π, p), KL(π || p), the largest overshoot max π/p, and the mass that it has where p is
 0. For each rule their suprema are derived, in `theory.failure.derivations` over all pairs and in `theory.failure.targets` for
 a target, with the pair that attains or approaches each. Where only a bound is known, that is what the status says.
-`theory.failure.search` looks for bad pairs without knowing any of it.
+`theory.failure.search` looks for bad pairs without knowing any of it. It also takes the place of what nobody has derived: a rule
+of your own has suprema at once, with the status *searched*, and proven ones if you register them with `theory.failure.derive`.
 
 Over all pairs on V >= 2 tokens, and what comes of it as V grows:
 
@@ -37,34 +38,47 @@ gates with the fallback *residual*, from V = 3 on. m of a gate, for min-p: p_bas
 """
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from theory import parameters, probs
+from theory.failure import growth
 from theory.failure.derivations import derive
-from theory.failure.suprema import Pair, Worst, nothing, row
+from theory.failure.search import Found, search, search_at
+from theory.failure.suprema import QUANTITIES, SEARCHED, Pair, Suprema, Supremum, UnderivedError, Worst, nothing, row
 from theory.failure.targets import derive_for
 from theory.probs import Array, RowsLike
-from theory.verifiers import TokenVerifier
+from theory.verifiers import TokenVerifier, resolve
+from theory.verifiers.checks import is_believed
+
+SEARCHED_TOKENS = 3
+"""Tokens of the pairs from which a search over all vocabularies starts, to go to twice and four times as many."""
+
+ROOM = 1e-6
+"""How far a value in floats may be above a supremum, relative to it."""
 
 
-def worst(verifier: TokenVerifier, vocabulary: int | None = None) -> Worst:
+def worst(verifier: TokenVerifier | str, vocabulary: int | None = None) -> Worst:
     """Give the suprema of a rule over all pairs of rows: TV, KL, overshoot, and mass where p is 0.
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name; any will do, one of your own too.
     vocabulary : int, optional
         V, at least 1; over all vocabularies if not given.
 
     Returns
     -------
     Worst
-        A `Supremum` for each of `QUANTITIES`; ``witness`` gives a pair that attains or approaches it.
+        A `Supremum` for each of `QUANTITIES`; ``witness`` gives a pair that attains or approaches it. For a rule without a
+        derivation (see `derive`) they are searched: lower bounds, whose ``trend`` says whether a larger search finds more. Over
+        all vocabularies these are the largest values on 3, 6 and 12 tokens; `search_sizes` goes on.
 
     Raises
     ------
     ValueError
-        For a rule, or a truncation, without a derivation: register one with `derive`, or use `search`.
+        For a rule that does not exist or is none, and where a derivation of somebody else's is beaten by a short search.
 
     Examples
     --------
@@ -75,35 +89,48 @@ def worst(verifier: TokenVerifier, vocabulary: int | None = None) -> Worst:
     ['total_variation 3/5 attained', 'max_overshoot 5/2 attained']
     >>> [round(worst(Cactus(0.02), vocabulary)["total_variation"].value, 3) for vocabulary in (2, 10, 1000)]
     [0.1, 0.436, 0.976]
+    >>> from dataclasses import dataclass
+    >>> from theory.verifiers.base import ExcessResidual
+    >>> @dataclass(frozen=True)
+    ... class KeepHalf(ExcessResidual):
+    ...     def acceptance(self, p, q):
+    ...         return (1 + Lenience(1).acceptance(p, q)) / 2
+    >>> one = worst(KeepHalf())["total_variation"]
+    >>> round(one.value, 6), one.status, one.trend
+    (0.5, 'searched', 'settled')
     """
     if vocabulary is not None:
         parameters.check_count("vocabulary", vocabulary)
-    _check(verifier)
-    derived = derive.dispatch(type(verifier)) is not derive.dispatch(object)
-    if derived and (verifier.lossless or vocabulary == 1):
-        return Worst(verifier, vocabulary, nothing(lambda _: _same(verifier, row(vocabulary or math.inf))))
-    return Worst(verifier, vocabulary, derive(verifier, vocabulary or math.inf))
+    rule = resolve(verifier)
+    size = vocabulary or math.inf
+    found = _derived(derive, rule, size, vocabulary == 1, lambda: row(size))
+    tokens = vocabulary or SEARCHED_TOKENS
+    if found is None:
+        return Worst(rule, vocabulary, {name: _searched(rule, name, tokens, vocabulary is None) for name in QUANTITIES})
+    if not is_believed(rule):
+        _hold(rule, found, lambda name: search_at(rule, name, tokens, generations=CHECKED))
+    return Worst(rule, vocabulary, found)
 
 
-def worst_for(verifier: TokenVerifier, p: RowsLike) -> Worst:
+def worst_for(verifier: TokenVerifier | str, p: RowsLike) -> Worst:
     """Give the suprema of a rule over all drafts for one target.
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name; any will do, one of your own too.
     p : array_like, shape (V,)
-        The target's row; on Fractions, values are exact where they are rational.
+        The target's row; on Fractions, values are exact where they are rational and derived.
 
     Returns
     -------
     Worst
-        As `worst` gives; the witness has this p, in floats where the rule's law is irrational.
+        As `worst` gives; the witness has this p, in floats where the rule's law is irrational, or searched.
 
     Raises
     ------
     ValueError
-        Where ``p`` is not one row, and for a rule without a derivation.
+        Where ``p`` is not one row, and as for `worst`.
 
     Notes
     -----
@@ -119,14 +146,36 @@ def worst_for(verifier: TokenVerifier, p: RowsLike) -> Worst:
     >>> [str(worst_for(rule, p)["total_variation"].value) for rule in (Lenience(F(2, 5)), SpecCascade(F(1, 2)))]
     ['1/2', '7/10']
     """
-    _check(verifier)
+    rule = resolve(verifier)
     target = probs.check_rows(p)
     if target.ndim != 1:
         raise ValueError(f"p has shape {target.shape}: one row is wanted, of shape (V,)")
-    derived = derive_for.dispatch(type(verifier)) is not derive_for.dispatch(object)
-    if derived and (verifier.lossless or target.size == 1):
-        return Worst(verifier, target.size, nothing(lambda _: _same(verifier, target)))
-    return Worst(verifier, target.size, derive_for(verifier, target))
+    found = _derived(derive_for, rule, target, target.size == 1, lambda: target)
+    if found is None:
+        each = {name: search(rule, name, target=target) for name in QUANTITIES}
+        return Worst(rule, target.size, {name: _supremum(one, one.value) for name, one in each.items()})
+    if not is_believed(rule):
+        _hold(rule, found, lambda name: search(rule, name, target=target, generations=CHECKED))
+    return Worst(rule, target.size, found)
+
+
+# --- what is derived ----------------------------------------------------------------------------------------------------------
+
+CHECKED = 12
+"""Generations of the search against which derivations of somebody else's are held."""
+
+
+def _derived(table: Any, rule: TokenVerifier, over: Any, single: bool, target: Callable[[], Array]) -> Suprema | None:
+    """Give what a table has for the very class of a rule, or None; ``single`` is whether there is but one token."""
+    if type(rule) not in table.registry:
+        return None
+    if rule.lossless or single:
+        return nothing(lambda _: _same(rule, target()))
+    try:
+        found: Suprema = table(rule, over)
+    except UnderivedError:
+        return None
+    return found
 
 
 def _same(verifier: TokenVerifier, p: Array) -> Pair:
@@ -135,6 +184,25 @@ def _same(verifier: TokenVerifier, p: Array) -> Pair:
     return rows, rows
 
 
-def _check(verifier: TokenVerifier) -> None:
-    if not isinstance(verifier, TokenVerifier):
-        raise ValueError(f"verifier = {verifier!r}: must be a TokenVerifier, such as Lenience(0.4)")
+def _hold(rule: TokenVerifier, claimed: Mapping[str, Supremum], look: Callable[[str], Found]) -> None:
+    """Raise where a search beats what a derivation claims."""
+    for name, one in claimed.items():
+        found = look(name)
+        if found.value > float(one.value) * (1 + ROOM) + 1e-9:
+            rows = ", ".join(f"{what} = {values.tolist()}" for what, values in (("p", found.p), ("q", found.q)))
+            raise ValueError(f"{rule}: {name} = {found.value:.6g} at {rows}: its derivation says at most {float(one.value):.6g}")
+
+
+# --- what is searched ---------------------------------------------------------------------------------------------------------
+
+
+def _searched(rule: TokenVerifier, name: str, tokens: int, more: bool) -> Supremum:
+    """Give a searched supremum, on so many tokens, or on more too."""
+    found = search(rule, name, tokens) if more else search_at(rule, name, tokens)
+    return _supremum(found, max([found.value, *found.by_size.values()]))
+
+
+def _supremum(found: Found, value: float) -> Supremum:
+    pair = found.p, found.q
+    trend = found.size_trend if found.trend == growth.SETTLED and found.size_trend else found.trend
+    return Supremum(value, SEARCHED, lambda _: pair, trend, found.said)

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theory import parameters, probs
-from theory.blocks import BlockVerifier
-from theory.blocks.statistics import Counts
+from theory import models, parameters, probs
+from theory.blocks import BlockVerifier, resolve
 from theory.blocks.tokenwise import groups
+from theory.counts import Counts
+from theory.counts.steps import LONGEST
+from theory.decode.enumeration import CONTINUE, AnyBlock
 from theory.decode.walk import Walk
 from theory.models import Context, Pair
 from theory.monte_carlo.estimate import Estimate, binomial, progress
@@ -35,7 +37,7 @@ class Decoded(NamedTuple):
 
 
 def length_pmf(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -45,10 +47,12 @@ def length_pmf(
 ) -> Estimate:
     """Estimate the law of the accepted length of one block.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
-    block : BlockVerifier
-        The rule; its `verify` is run.
+    block : BlockVerifier, TokenVerifier or str
+        The rule or its name (see `theory.blocks.parse`); its `verify` is run.
     pair : Pair
         Target and draft model.
     gamma : int
@@ -76,12 +80,12 @@ def length_pmf(
     >>> bool((abs(estimate.value - [1 / 3, 1 / 9, 5 / 9]) < 6 * estimate.stderr).all())
     True
     """
-    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, f"{block}: {n:,} blocks"))
+    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, "blocks"))
     return Estimate(*binomial(counts, n), n)
 
 
 def accepted_length(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -91,6 +95,8 @@ def accepted_length(
 ) -> Estimate:
     """Estimate E[τ], the mean accepted length of one block, in tokens; parameters as for `length_pmf`.
 
+    Fractions are taken to float64.
+
     Examples
     --------
     >>> from theory.blocks import GreedyBlock
@@ -98,12 +104,12 @@ def accepted_length(
     >>> accepted_length(GreedyBlock(), iid([0.0, 1.0], [0.0, 1.0]), 3, 10, np.random.default_rng(0)).value
     np.float64(3.0)
     """
-    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, f"{block}: {n:,} blocks"))
+    counts = sum(_run(_lengths, (block, pair, gamma, context), n, rng, workers, "blocks"))
     return _mean(counts)
 
 
 def block_efficiency(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -113,6 +119,8 @@ def block_efficiency(
 ) -> Estimate:
     """Estimate the tokens that one target call emits; parameters as for `length_pmf`.
 
+    Fractions are taken to float64.
+
     Examples
     --------
     >>> from theory.blocks import GreedyBlock
@@ -120,12 +128,12 @@ def block_efficiency(
     >>> block_efficiency(GreedyBlock(), iid([0.0, 1.0], [0.0, 1.0]), 3, 10, np.random.default_rng(0)).value
     np.float64(4.0)
     """
-    counts = sum(_run(_emissions, (block, pair, gamma, context), n, rng, workers, f"{block}: {n:,} blocks"))
+    counts = sum(_run(_emissions, (block, pair, gamma, context), n, rng, workers, "blocks"))
     return _mean(counts)
 
 
 def induced_sequence(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     n: int,
@@ -136,6 +144,8 @@ def induced_sequence(
     workers: int = 1,
 ) -> Estimate:
     """Estimate the joint law of the first ``length`` tokens emitted, gamma + 1 where it is not given.
+
+    Fractions are taken to float64.
 
     ``continue_with`` is ``"target"`` (one block, completed by the target) or ``"decoder"`` (block after block); the other
     parameters are those of `length_pmf`.
@@ -153,19 +163,21 @@ def induced_sequence(
     array([[0., 0.],
            [0., 1.]])
     """
+    parameters.check_count("gamma", gamma)
     length = gamma + 1 if length is None else length
     parameters.check_count("length", length)
-    if continue_with not in ("target", "decoder"):
-        raise ValueError(f"continue_with = {continue_with!r}: must be one of target, decoder")
+    parameters.check_choice("continue_with", continue_with, CONTINUE)
+    parameters.check_count("gamma", gamma)
+    models.check(pair, context)
     if pair.size**length > 1 << 24:
         raise ValueError(f"length = {length}: a law over {pair.size}^{length} texts does not fit; use theory.monte_carlo.decode")
     task = (block, pair, gamma, context, length, continue_with)
-    counts = sum(_run(_texts, task, n, rng, workers, f"{block}: {n:,} texts"))
+    counts = sum(_run(_texts, task, n, rng, workers, "texts"))
     return Estimate(*binomial(counts, n), n)
 
 
 def decode(
-    block: BlockVerifier,
+    block: AnyBlock,
     pair: Pair,
     gamma: int,
     length: int,
@@ -175,6 +187,8 @@ def decode(
     workers: int = 1,
 ) -> Decoded:
     """Decode ``n`` texts of ``length`` tokens from end to end, block after block.
+
+    Fractions are taken to float64.
 
     Parameters
     ----------
@@ -200,12 +214,12 @@ def decode(
     ((2, 10), [4, 4, 2, 4, 4, 2])
     """
     parameters.check_count("length", length)
-    parts = _run(_decoded, (block, pair, gamma, context, length), n, rng, workers, f"{block}: {n:,} texts")
+    parts = _run(_decoded, (block, pair, gamma, context, length), n, rng, workers, "texts")
     sizes = np.cumsum([0, *(len(tokens) for tokens, _ in parts)])
     steps = [np.column_stack([calls[:, :2], calls[:, 2] + start]) for (_, calls), start in zip(parts, sizes, strict=False)]
     kept, emitted, request = np.concatenate(steps).T
     order = np.argsort(request, kind="stable")
-    counts = Counts.of(kept[order], drafted=gamma, emitted=emitted[order], request=request[order])
+    counts = Counts.of(kept[order], drafted=gamma, emitted=emitted[order], request=request[order], longest=max(gamma, LONGEST))
     return Decoded(np.concatenate([tokens for tokens, _ in parts]), counts)
 
 
@@ -291,7 +305,7 @@ def _mean(counts: Array) -> Estimate:
 
 
 def _run(
-    task: Callable[..., Any], arguments: tuple[Any, ...], n: int, rng: np.random.Generator, workers: int, title: str
+    task: Callable[..., Any], arguments: tuple[Any, ...], n: int, rng: np.random.Generator, workers: int, unit: str
 ) -> list[Any]:
     """Cut n draws into tasks, give each its own generator, and run them in order or in parallel."""
     import joblib
@@ -300,10 +314,13 @@ def _run(
     parameters.check_generator("rng", rng)
     parameters.check_count("gamma", arguments[2])
     parameters.check_count("workers", workers)
+    given, pair, gamma, context, *others = arguments
+    block = resolve(given)
+    arguments = (block, pair, gamma, models.check(pair, context), *others)
     sizes = [min(PATHS, n - start) for start in range(0, n, PATHS)]
     calls = [joblib.delayed(task)(*arguments, size, own) for size, own in zip(sizes, rng.spawn(len(sizes)), strict=True)]
     with progress(hidden=n < LONG) as bar:
-        shown = bar.add_task(title, total=n)
+        shown = bar.add_task(f"{block}: {n:,} {unit}", total=n)
         results = []
         for size, result in zip(sizes, joblib.Parallel(n_jobs=workers, return_as="generator")(calls), strict=True):
             results.append(result)

@@ -24,6 +24,8 @@ LONG = 1 << 24
 def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: int, rng: np.random.Generator) -> Estimate:
     """Estimate α, the share of accepted drafts.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     verifier : TokenVerifier or str
@@ -60,6 +62,8 @@ def acceptance_rate(verifier: TokenVerifier | str, p: Brought, q: RowsLike | Non
 def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: int, rng: np.random.Generator) -> Estimate:
     """Estimate the induced law π, the shares of the emitted tokens.
 
+    Fractions are taken to float64.
+
     Parameters
     ----------
     verifier, p, q, n, rng
@@ -81,6 +85,8 @@ def induced(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: in
 
 def total_variation(verifier: TokenVerifier | str, p: Brought, q: RowsLike | None, n: int, rng: np.random.Generator) -> Estimate:
     """Estimate TV(π, p) without the upward bias of plugging in observed shares.
+
+    Fractions are taken to float64.
 
     TV is the largest π(S) - p(S) over sets of tokens S. Each half of the draws chooses the set S in which its shares exceed
     p; the other half estimates π(S) - p(S) for it. Given S that estimate is unbiased, and S is at best optimal, so the mean of

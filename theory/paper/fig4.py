@@ -245,7 +245,7 @@ def _reported() -> list[dict[str, Any]]:
             rows = own[own["method"] == method]
             for parameter, mean, spread in rows[["parameter", "block_efficiency", "block_efficiency_std"]].to_numpy():
                 low, middle, high = (calibration.rate(value) - strict for value in (mean - spread, mean, mean + spread))
-                found = Interval(middle, low, high).named("change")
+                found = Interval(middle, low, high, "the paper's standard deviation each way").named("change")
                 records.append(common | {"parameter": parameter, "series": benchmark} | found)
     return records
 

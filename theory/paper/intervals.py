@@ -1,31 +1,18 @@
-"""A number and between what it is thought to be: how the paper's figures carry their bars and bands."""
+"""How the paper's figures carry their bars and bands: each an `Interval`."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from theory.intervals import LEVEL, Interval, percent
 from theory.probs import Array
 
-LEVEL = 0.95
-"""Confidence of every band."""
+__all__ = ["LEVEL", "Interval", "around", "normal", "over_prompts"]
 
 
-class Interval(NamedTuple):
-    """A value, or an array of them, and between what it is thought to be."""
-
-    value: Any
-    low: Any
-    high: Any
-
-    def named(self, name: str, place: int | None = None) -> dict[str, Any]:
-        """Give the columns of one of its values, under a name: ``name``, ``name_low`` and ``name_high``."""
-        values = self if place is None else Interval(*(part[place] for part in self))
-        return dict(zip((name, f"{name}_low", f"{name}_high"), values, strict=True))
-
-
-def around(value: Any, half: Any) -> Interval:
+def around(value: Any, half: Any, how: str) -> Interval:
     """Give the interval that reaches as far up as down."""
-    return Interval(value, value - half, value + half)
+    return Interval(value, value - half, value + half, how)
 
 
 def normal(value: Any, deviation: Any) -> Interval:
@@ -33,12 +20,12 @@ def normal(value: Any, deviation: Any) -> Interval:
 
     Examples
     --------
-    >>> [round(float(x), 2) for x in normal(0.0, 1.0)]
+    >>> [round(float(x), 2) for x in normal(0.0, 1.0)[:3]]
     [0.0, -1.96, 1.96]
     """
     from scipy.stats import norm
 
-    return around(value, norm.ppf((1 + LEVEL) / 2) * deviation)
+    return around(value, norm.ppf((1 + LEVEL) / 2) * deviation, f"normal, {percent(LEVEL)}")
 
 
 def over_prompts(values: Array) -> Interval:
@@ -52,12 +39,12 @@ def over_prompts(values: Array) -> Interval:
 
     Examples
     --------
-    >>> Interval(*(round(float(x), 3) for x in over_prompts(np.array([1.0, 2.0, 3.0]))))
-    Interval(value=2.0, low=-0.484, high=4.484)
+    >>> [round(float(x), 3) for x in over_prompts(np.array([1.0, 2.0, 3.0]))[:3]]
+    [2.0, -0.484, 4.484]
     """
     from scipy.stats import t
 
     if values.size == 1:
-        return around(float(values[0]), float("nan"))
+        return around(float(values[0]), float("nan"), "one prompt: no spread is seen")
     half = t.ppf((1 + LEVEL) / 2, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size)
-    return around(float(values.mean()), float(half))
+    return around(float(values.mean()), float(half), f"Student's t over {values.size} prompts, {percent(LEVEL)}")

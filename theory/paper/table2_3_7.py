@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theory import divergences, parameters
-from theory.blocks.tree import kl_deterministic, kl_single_draft
 from theory.paper import knobs, real, style, tables, trees
 from theory.paper.agreement import Claim, beside, worst
 from theory.paper.tables import MATCHED
 from theory.probs import Array
+from theory.trees import kl_deterministic, kl_single_draft
 from theory.truncation import Eta, MinP, Truncation
 
 if TYPE_CHECKING:

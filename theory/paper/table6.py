@@ -152,7 +152,7 @@ def _ours(rows: Mapping[str, Sequence[TokenVerifier]], benchmark: str, gamma: in
                 about = {"source": source, "rule": name, "quantity": quantity}
                 yield about | {"value": values.mean(), "low": values.min(), "high": values.max()}
     chance = qualities(benchmark, [Strict()], gamma)
-    value, low, high = (float(part[0]) for part in chance)
+    value, low, high = (float(part[0]) for part in (chance.value, chance.low, chance.high))
     yield {"source": "theory", "rule": "target", "quantity": "chance", "value": value, "low": low, "high": high}
 
 

@@ -43,6 +43,9 @@ FITTED = ("efficiency_fitted", "quality_fitted")
 COMPARED = ("block_efficiency", "quality")
 """What is compared with the paper's."""
 
+SPREAD = "a standard deviation of 3 runs each way"
+"""What the paper's bars are."""
+
 MODEL = "off-track"
 """Of `calibration.MODELS`: its lines are drawn. The others that have a profile make the range."""
 
@@ -74,7 +77,7 @@ def efficiencies(benchmark: str, verifiers: Iterable[TokenVerifier], gamma: int 
     rules = tuple(verifiers)
     values = {model: calibration.profile(benchmark, model).block_efficiencies(rules, gamma) for model in calibration.MODELS[1:]}
     every = np.stack(list(values.values()))
-    return Interval(values[MODEL], every.min(axis=0), every.max(axis=0))
+    return Interval(values[MODEL], every.min(axis=0), every.max(axis=0), "the range over the calibrations")
 
 
 def qualities(benchmark: str, verifiers: Iterable[TokenVerifier], gamma: int = GAMMA, runs: int = accuracy.RUNS) -> Interval:
@@ -111,8 +114,8 @@ def reported(methods: Iterable[str]) -> list[dict[str, Any]]:
     rows = []
     for row in table[table["method"].isin(list(methods))].to_dict("records"):
         about = {"source": "paper", "measure": "accuracy"} | {name: row[name] for name in ("benchmark", "method", "parameter")}
-        x = around(row["block_efficiency"], row["block_efficiency_std"])
-        y = around(row["accuracy_percent"], row["accuracy_std"])
+        x = around(row["block_efficiency"], row["block_efficiency_std"], SPREAD)
+        y = around(row["accuracy_percent"], row["accuracy_std"], SPREAD)
         rows.append(about | x.named("block_efficiency") | y.named("quality") | dict.fromkeys(FITTED, False))
     return rows
 

@@ -27,9 +27,9 @@ import numpy as np
 
 from theory import divergences, parameters, probs
 from theory.blocks import speed
-from theory.blocks.tree import CandidateRule, TreeCascade, TreeTypical, TruncateFirst, ZeroAndRenormalise
 from theory.paper import real, tables
 from theory.probs import Array
+from theory.trees import CandidateRule, TreeCascade, TreeTypical, TruncateFirst, ZeroAndRenormalise
 from theory.truncation import Eta, MinP, Truncation
 
 CHILDREN = 10

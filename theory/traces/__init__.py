@@ -4,7 +4,11 @@
 rows that you have.
 """
 
-from theory.traces.format import EXACT, Trace, example, read, write
+from theory.traces.bundled import example
+from theory.traces.format import EXACT
+from theory.traces.reading import read
 from theory.traces.rows import RaggedRows, TraceError
+from theory.traces.trace import Trace
+from theory.traces.writing import write
 
 __all__ = ["EXACT", "RaggedRows", "Trace", "TraceError", "example", "read", "write"]

@@ -297,12 +297,17 @@ class TokenVerifier(abc.ABC):
     def checked_procedure(self, p: Array, q: Array, drafted: Array, rng: np.random.Generator) -> Verified:
         """Run `procedure` on one pair of checked rows, and look at what it did."""
         done = self.procedure(p, q, drafted, rng)
-        return done if checks.is_believed(self) else Verified(*checks.verified(self, *done, drafted, p.shape[-1]))
+        if checks.is_believed(self):
+            return done
+        accepted, token = checks.verified(self, *done, drafted.shape, p.shape[-1])
+        checks.unchanged(self, accepted, token, drafted)
+        return Verified(accepted, token)
 
     def __str__(self) -> str:
-        if not dataclasses.is_dataclass(self):
-            return self.name or repr(self)
-        return shortnames.write(self, self.name or loading.spelled(type(self)))
+        name = self.name or loading.spelled(type(self))
+        if dataclasses.is_dataclass(self):
+            return shortnames.write(self, name)
+        return name if type(self).__repr__ is object.__repr__ else repr(self)
 
 
 class ExcessResidual(TokenVerifier):

@@ -34,10 +34,20 @@ from theory.verifiers import base
 from theory.verifiers.strict import Toward, verify_toward
 
 
-class PositionCascade(Toward):
-    """A cascade by position: π = q where the draft stands, else p. Write `stands` only."""
+class Cascade(Toward):
+    """A cascade: a law between those of the draft and of the target, with one parameter, α."""
 
     family: ClassVar[str] = "cascade"
+    interval: ClassVar[str] = "[-1, 1]"
+    """Where α must be."""
+    alpha: Number
+
+    def __post_init__(self) -> None:
+        parameters.check("alpha", self.alpha, self.interval)
+
+
+class PositionCascade(Cascade):
+    """A cascade by position: π = q where the draft stands, else p. Write `stands` only."""
 
     @abc.abstractmethod
     def stands(self, p: Array, q: Array) -> Array:
@@ -48,14 +58,12 @@ class PositionCascade(Toward):
         return np.where(self.stands(p, q), q, p)
 
 
-class TokenCascade(Toward):
+class TokenCascade(Cascade):
     """A cascade by token: π = q 1_A + q(off A) p. Write `kept` only.
 
     The acceptance rate is q(A) + Σ_{off A} min(q, q(off A) p), above the q(A) of a gate. TV(π, p) = q(A) TV(q_A, p) and
     KL(π || p) <= q(A) KL(q_A || p), where q_A is q on A, renormalised.
     """
-
-    family: ClassVar[str] = "cascade"
 
     @abc.abstractmethod
     def kept(self, p: Array, q: Array) -> Array:
@@ -101,9 +109,6 @@ class ChowCascade(PositionCascade):
     claim: ClassVar[str] = "iff alpha < 0"
     source: ClassVar[str] = "Narasimhan et al. 2025, Eq. 2"
 
-    def __post_init__(self) -> None:
-        parameters.check("alpha", self.alpha, "[-1, 1]")
-
     @property
     def lossless(self) -> bool:
         """Where no draft is sure enough, not even a one-hot one."""
@@ -141,9 +146,6 @@ class DiffCascade(PositionCascade):
     formula: ClassVar[str] = "π = q if max q >= max p - α else p; a = min(1, π/q); r = norm((π - q)+)"
     claim: ClassVar[str] = "iff alpha = -1"
     source: ClassVar[str] = "Narasimhan et al. 2025, Eq. 5"
-
-    def __post_init__(self) -> None:
-        parameters.check("alpha", self.alpha, "[-1, 1]")
 
     @property
     def lossless(self) -> bool:
@@ -184,9 +186,7 @@ class OptCascade(PositionCascade):
     formula: ClassVar[str] = "π = q if max q >= max p - α TV(p, q) else p; a = min(1, π/q); r = norm((π - q)+)"
     claim: ClassVar[str] = "iff alpha < -1"
     source: ClassVar[str] = "Narasimhan et al. 2025, Eq. 10"
-
-    def __post_init__(self) -> None:
-        parameters.check("alpha", self.alpha, "(-inf, inf)")
+    interval: ClassVar[str] = "(-inf, inf)"
 
     @property
     def lossless(self) -> bool:
@@ -226,9 +226,6 @@ class TokenCascadeV1(TokenCascade):
     claim: ClassVar[str] = "iff alpha = -1"
     source: ClassVar[str] = "Narasimhan et al. 2025, Eq. 11, 13"
 
-    def __post_init__(self) -> None:
-        parameters.check("alpha", self.alpha, "[-1, 1]")
-
     @property
     def lossless(self) -> bool:
         """Where α = -1: above that, A holds the token of a one-hot draft beside a flat enough target."""
@@ -267,9 +264,6 @@ class TokenCascadeV2(TokenCascade):
     formula: ClassVar[str] = "π = q 1_A + q(off A) p, A = {p >= max p - α}; a = min(1, π/q); r = norm((π - q)+)"
     claim: ClassVar[str] = "iff alpha < 0"
     source: ClassVar[str] = "Narasimhan et al. 2025, Eq. 11, 14"
-
-    def __post_init__(self) -> None:
-        parameters.check("alpha", self.alpha, "[-1, 1]")
 
     @property
     def lossless(self) -> bool:
@@ -312,9 +306,7 @@ class TokenCascadeV3(TokenCascade):
     formula: ClassVar[str] = "π = q 1_A + q(off A) p, A = {p >= (1-α) max p}; a = min(1, π/q); r = norm((π - q)+)"
     claim: ClassVar[str] = "never"
     source: ClassVar[str] = "Narasimhan et al. 2025, Eq. 11, 15"
-
-    def __post_init__(self) -> None:
-        parameters.check("alpha", self.alpha, "[0, 1]")
+    interval: ClassVar[str] = "[0, 1]"
 
     def kept(self, p: Array, q: Array) -> Array:
         """Compare p with (1 - α) max p."""

@@ -6,7 +6,7 @@ somebody else's is named by where it is written, or by what an installed package
 
 from collections.abc import Iterable
 
-from theory import loading, shortnames, truncation
+from theory import loading, parameters, shortnames, truncation
 from theory.verifiers.base import TokenVerifier
 from theory.verifiers.cactus import Cactus
 from theory.verifiers.cascades import ChowCascade, DiffCascade, OptCascade, TokenCascadeV1, TokenCascadeV2, TokenCascadeV3
@@ -87,12 +87,8 @@ def registered() -> dict[str, tuple[str, type[TokenVerifier]]]:
     In the package's ``pyproject.toml``: ``[project.entry-points."theory.verifiers"]``, then ``mine = "package.module:Mine"``.
     Names of this package's own rules cannot be taken.
     """
-    found: dict[str, tuple[str, type[TokenVerifier]]] = {}
-    for point in loading.entry_points(GROUP):
-        if point.name not in RULES:
-            package = point.dist.name if point.dist is not None else ""
-            found[point.name] = package, loading.load_entry_point(point, (TokenVerifier,), _WHAT)
-    return found
+    found = loading.registered(GROUP, (TokenVerifier,), _WHAT)
+    return {name: one for name, one in found.items() if name not in RULES}
 
 
 class UnknownNameError(ValueError):
@@ -105,17 +101,17 @@ OWN = "a rule of your own is file.py:Class or package.module:Class"
 
 def known_names() -> set[str]:
     """Give the short names of the package's rules and of registered ones."""
-    return {*RULES, *(point.name for point in loading.entry_points(GROUP))}
+    return {*RULES, *loading.names(GROUP)}
 
 
 def find(text: str) -> tuple[type[TokenVerifier], str, str] | None:
     """Find the class that ``text`` begins with: give it, its name and what stands behind; None where there is none."""
+    parameters.check_kind("text", text, str, "'lenience:0.4'")
     name, colon, rest = text.strip().partition(":")
     if name in RULES:
         return RULES[name], name, colon + rest
-    for point in loading.entry_points(GROUP):
-        if point.name == name:
-            return loading.load_entry_point(point, (TokenVerifier,), _WHAT), name, colon + rest
+    if name in loading.names(GROUP):
+        return loading.registered(GROUP, (TokenVerifier,), _WHAT, name)[name][1], name, colon + rest
     located = loading.locate(text, (TokenVerifier,), _WHAT)
     return None if located is None else (located.cls, loading.spelled(located.cls), located.rest)
 

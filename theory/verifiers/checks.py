@@ -15,6 +15,8 @@ from theory.probs import Array
 ROUNDING = 8
 """Units of rounding by which an acceptance in floats may exceed 1: such as (0.3 q + 0.7 q) / q."""
 
+_EXACTLY = "on Fractions a rule answers in Fractions or whole numbers; give float rows to one whose formula is irrational"
+
 _believed: set[type] = set()
 
 
@@ -126,44 +128,46 @@ def law(rule: Any, rates: tuple[Any, Any], induced: Any, p: Array, q: Array) -> 
 # --- procedures ---------------------------------------------------------------------------------------------------------------
 
 
-def verified(rule: Any, accepted: Any, token: Any, drafted: Array, size: int) -> tuple[Array, Array]:
-    """Give what a procedure did back; raise where it is not a verdict and a token for each draft, or contradicts itself."""
+def verified(rule: Any, accepted: Any, token: Any, shape: tuple[int, ...], size: int) -> tuple[Array, Array]:
+    """Give what a procedure did back; raise where it is not a verdict and a token of the vocabulary for each draft."""
     kept, emitted = np.asarray(accepted), np.asarray(token)
     for what, array, kinds in (("accepted", kept, "b"), ("token", emitted, "iu")):
-        if array.shape != drafted.shape or array.dtype.kind not in kinds:
+        if array.shape != shape or array.dtype.kind not in kinds:
             kind = "bool" if kinds == "b" else "int"
             raise RuleError(
-                rule, what, (), f"has shape {array.shape} and dtype {array.dtype}: its procedure gives {kind}, {drafted.shape}"
+                rule, what, (), f"has shape {array.shape} and dtype {array.dtype}: its procedure gives {kind}, {shape}"
             )
-    if not emitted.size:
-        return kept, emitted
-    if emitted.min() < 0 or emitted.max() >= size:
-        where = _first((emitted < 0) | (emitted >= size))
+    outside = (emitted < 0) | (emitted >= size)
+    if outside.any():
+        where = _first(outside)
         raise RuleError(rule, "token", where, f"= {emitted[where]}: tokens are in 0..{size - 1}")
-    changed = kept & (emitted != drafted)
+    return kept, emitted
+
+
+def unchanged(rule: Any, accepted: Array, token: Array, drafted: Array) -> None:
+    """Raise where another token than the drafted one was emitted, though that was accepted."""
+    changed = accepted & (token != drafted)
     if changed.any():
         where = _first(changed)
-        raise RuleError(rule, "token", where, f"= {emitted[where]}: must be {drafted[where]}, which was drafted and accepted")
-    return kept, emitted
+        raise RuleError(rule, "token", where, f"= {token[where]}: must be {drafted[where]}, which was drafted and accepted")
 
 
 # --- the parts ------------------------------------------------------------------------------------------------------------------
 
 
 def _numbers(rule: Any, what: str, said: Any, p: Array, q: Array, lead: tuple[int, ...] = ()) -> Array:
-    """Give what a rule said as an array that fits the rows, in their arithmetic or, where a rule is irrational, in floats."""
+    """Give what a rule said as an array that fits the rows, in their arithmetic."""
     values = np.asarray(said)
     shape = (*lead, *np.broadcast_shapes(p.shape, q.shape))
     if not _fits(values.shape, shape):
         raise RuleError(rule, what, (), f"has shape {values.shape}: must fit the rows, {shape}")
+    exact = probs.is_exact(p, q)
     if values.dtype == object:
-        exact = probs.is_exact(p, q)
         for where, value in np.ndenumerate(values):
             if not exact or isinstance(value, bool) or not isinstance(value, Rational):
-                kind = "Fractions or whole numbers" if exact else "floats"
-                raise RuleError(rule, what, where, f"= {value!r}: must be {kind}, as the rows are")
-    elif values.dtype.kind not in "biuf":
-        raise RuleError(rule, what, (), f"has dtype {values.dtype}: must be real numbers")
+                raise RuleError(rule, what, where, f"= {value!r}: {_EXACTLY if exact else 'must be a float, as the rows are'}")
+    elif values.dtype.kind not in ("biu" if exact else "biuf"):
+        raise RuleError(rule, what, (), f"has dtype {values.dtype}: {_EXACTLY if exact else 'must be real numbers'}")
     return values
 
 

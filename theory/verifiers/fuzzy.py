@@ -74,9 +74,8 @@ class FuzzyAcceptance(base.TokenVerifier):
 
     def __post_init__(self) -> None:
         parameters.check("threshold", self.threshold, "[0, inf]")
-        for name, value, allowed in (("divergence", self.divergence, DIVERGENCES), ("on_failure", self.on_failure, FAILURES)):
-            if value not in allowed:
-                raise ValueError(f"{name} = {value!r}: must be one of {', '.join(allowed)}")
+        parameters.check_choice("divergence", self.divergence, DIVERGENCES)
+        parameters.check_choice("on_failure", self.on_failure, FAILURES)
 
     @property
     def lossless(self) -> bool:

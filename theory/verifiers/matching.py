@@ -1,7 +1,7 @@
 """Matching: the target picks its own token, and the draft is kept where it guessed that token.
 
 `EagleAcceptance` and `ThresholdAcceptance` start from there: rules for fixed candidates, which know no q, relaxed by a lenience
-or by thresholds. Here their one candidate is drafted from q; for fixed candidates on a tree, see `theory.blocks.tree`.
+or by thresholds. Here their one candidate is drafted from q; for fixed candidates on a tree, see `theory.trees`.
 """
 
 import abc
@@ -141,7 +141,7 @@ class EagleAcceptance(OffDrafted):
     Notes
     -----
     ``evaluate_posterior`` of EAGLE (Li et al., arXiv 2401.15077), with the lenience of the paper's code; for one fixed candidate
-    it is `theory.blocks.tree.ZeroAndRenormalise`. The draft's probability plays no part in it, so that strict verification
+    it is `theory.trees.ZeroAndRenormalise`. The draft's probability plays no part in it, so that strict verification
     accepts more than l = 1 does unless q is one-hot. π <= p/l, the bound of single-draft lenience.
 
     Examples
@@ -194,7 +194,7 @@ class ThresholdAcceptance(OffDrafted):
     Notes
     -----
     ``TreeSpeculativeSamplingTargetOnly`` of SGLang, options ``--speculative-accept-threshold-acc`` and ``-single``; for one fixed
-    candidate it is `theory.blocks.tree.SummedThreshold`. With τ_single = 1 it is ``EagleAcceptance(τ_acc)``, and π <= p/τ_acc.
+    candidate it is `theory.trees.SummedThreshold`. With τ_single = 1 it is ``EagleAcceptance(τ_acc)``, and π <= p/τ_acc.
 
     Examples
     --------

@@ -140,8 +140,7 @@ def _redraft_until_allowed(drafted: Array, mask: Array, q: Array, rng: np.random
 
 
 def _check_fallback(fallback: str) -> None:
-    if fallback not in FALLBACKS:
-        raise ValueError(f"fallback = {fallback!r}: must be one of {', '.join(FALLBACKS)}")
+    parameters.check_choice("fallback", fallback, FALLBACKS)
 
 
 def _check_truncation(truncation: Truncation) -> None:
