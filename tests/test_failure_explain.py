@@ -282,17 +282,19 @@ def test_the_picture_shows_the_tables():
     assert plotting.plot_explained(found, tokens=3, ax=axes) is axes
     regions = found.regions[found.regions["tokens"] > 0]
     for column, container in zip(("p", "q", "induced"), axes.containers, strict=True):
-        heights = [bar.get_height() for bar in container]
-        np.testing.assert_allclose(heights, [*regions[column], *found.tokens[column][:3]])
-    labels = [text.get_text() for text in axes.get_xticklabels()]
-    assert labels[:3] == ["q ≤ p\nkept\n(2)", "p < q ≤ 2 p\ndiscarded\n(1)", "q > 2 p\ndiscarded\n(1)"]
+        lengths = [bar.get_width() for bar in container]
+        np.testing.assert_allclose(lengths, [*regions[column], *found.tokens[column][:3]])
+    labels = [text.get_text() for text in axes.get_yticklabels()]
+    assert labels[:3] == ["q ≤ p, kept (2)", "p < q ≤ 2 p, discarded (1)", "q > 2 p, discarded (1)"]
     assert labels[3] == r"1 '\ub098'"
-    assert axes.get_xlabel() == "region (tokens in it), and the 3 tokens that move most (1 more in the table)"
+    assert axes.get_ylabel() == "region (tokens in it), and\nthe 3 tokens that move most\n(1 more in the table)"
+    assert axes.get_xlabel() == "probability"
+    assert axes.yaxis_inverted()
     assert axes.get_title() == "spec-cascade:0.6: TV(induced, target) = 0.3"
     figure.canvas.draw()  # no label is taken for a formula
     plt.close(figure)
     axes = plotting.plot_explained(failure.explain(theory.Strict(), P, Q), title="")
-    assert (axes.get_xlabel(), axes.get_title()) == ("region (tokens in it)", "")
+    assert (axes.get_ylabel(), axes.get_title()) == ("region (tokens in it)", "")
     plt.close(axes.figure)
     with pytest.raises(ValueError, match="tokens = 0"):
         plotting.plot_explained(found, tokens=0)

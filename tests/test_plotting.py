@@ -5,6 +5,7 @@ from fractions import Fraction as F
 
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 import pytest
 
 import theory
@@ -29,7 +30,7 @@ def test_induced_draws_the_rows_in_falling_order_of_p(axes):
     assert plotting.plot_induced(p, q, law, ceiling=2, title="lenience", ax=axes) is axes
     bars = [patch.get_height() for container in axes.containers for patch in container]
     np.testing.assert_allclose(bars, [*P, *Q, *np.minimum(P, Q)])
-    ceiling, induced = (patch.get_data().values for patch in axes.patches if hasattr(patch, "get_data"))
+    ceiling, induced = (patch.get_data()[0] for patch in axes.patches if hasattr(patch, "get_data"))
     np.testing.assert_allclose(ceiling, 2 * np.array(P))
     np.testing.assert_allclose(induced, theory.Lenience(0.5).induced(P, Q))
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3", "0", "2"]
@@ -47,12 +48,21 @@ def test_tradeoff_draws_one_line_a_rule(axes):
     rules = [theory.parse(name) for name in ("strict", "lenience:0.2", "lenience:0.6", "truncation-sampling:min-p:0.5")]
     table = theory.compare(rules, [P, Q], [Q, P])
     assert plotting.plot_tradeoff(table, ax=axes) is axes
-    lines = {line.get_label(): line for line in axes.get_lines()}
+    lines = {line.get_label(): line for line in of_rules(axes)}
     assert list(lines) == ["strict", "lenience", "truncation-sampling:min-p"]
     drawn = table[table["verifier"].str.startswith("lenience")].sort_values("total_variation")
     np.testing.assert_array_equal(lines["lenience"].get_xdata(), drawn["total_variation"])
     np.testing.assert_array_equal(lines["lenience"].get_ydata(), drawn["acceptance_rate"])
     assert axes.get_xlabel() == "TV(induced, target)"
+
+
+def of_rules(axes):
+    return [line for line in axes.get_lines() if line.get_label() != plotting.BOUND]
+
+
+def bound_of(axes):
+    (line,) = [line for line in axes.get_lines() if line.get_label() == plotting.BOUND]
+    return np.array(line.get_data())
 
 
 def looks(line):
@@ -63,10 +73,11 @@ def test_rules_that_differ_in_a_keyword_are_different_lines(axes):
     names = [f"spec-cascade:{x},fallback={fallback}" for fallback in FALLBACKS for x in (0.3, 0.5)]
     table = theory.compare([theory.parse(name) for name in names], [P, Q], [Q, P])
     plotting.plot_tradeoff(table, ax=axes)
-    lines = axes.get_lines()
+    lines = of_rules(axes)
     expected = ["spec-cascade" if fallback == "redraft" else f"spec-cascade,fallback={fallback}" for fallback in FALLBACKS]
     assert [line.get_label() for line in lines] == expected
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == expected
+    legend = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert legend == [plotting.BEYOND, plotting.BOUND, *expected]
     assert len({looks(line)[2:] for line in lines}) == len(FALLBACKS) <= len(plotting.VARIANTS)
     for line, fallback in zip(lines, FALLBACKS, strict=True):
         rules = [theory.SpecCascade(x, fallback) for x in (0.3, 0.5)]
@@ -106,8 +117,8 @@ def test_rules_that_differ_in_a_keyword_are_different_lines(axes):
 )
 def test_a_line_is_named_by_what_does_not_vary_along_it(rules, lines, axes):
     plotting.plot_tradeoff(theory.compare(rules, P, Q), ax=axes)
-    assert [line.get_label() for line in axes.get_lines()] == lines
-    assert len({looks(line) for line in axes.get_lines()}) == len(lines)
+    assert [line.get_label() for line in of_rules(axes)] == lines
+    assert len({looks(line) for line in of_rules(axes)}) == len(lines)
 
 
 @dataclass(frozen=True)
@@ -125,13 +136,76 @@ class Mine(theory.TokenVerifier):
 
 def test_an_unknown_family_has_the_colour_of_users(axes):
     plotting.plot_tradeoff(theory.compare([Mine(), theory.Strict()], P, Q), ax=axes)
-    mine, strict = axes.get_lines()
+    mine, strict = of_rules(axes)
     assert (mine.get_label(), mine.get_color()) == ("Mine", plotting.COLOURS["user"])
     assert strict.get_color() == plotting.COLOURS["strict"]
 
 
+@dataclass(frozen=True)
+class Other(Mine):
+    mode: str = "plain"
+
+
+def test_rules_of_users_have_a_colour_and_a_line_each_whatever_their_numbers(axes):
+    rules = [Mine(0.2), Mine(0.5), Mine(0.8, other=2), Other(0.3), Other(0.4), Other(0.4, mode="odd"), theory.CoS(0.5)]
+    plotting.plot_tradeoff(theory.compare(rules, P, Q), ax=axes)
+    lines = {line.get_label(): line for line in of_rules(axes)}
+    assert list(lines) == ["Mine", "Other", "Other:mode=odd", "cos"]
+    assert [line.get_xdata().size for line in lines.values()] == [3, 2, 1, 1]
+    assert lines["Mine"].get_color() == plotting.COLOURS["user"] == plotting.USERS[0]
+    assert lines["Other"].get_color() == lines["Other:mode=odd"].get_color() == plotting.USERS[1]
+    assert lines["Other"].get_linestyle() != lines["Other:mode=odd"].get_linestyle()
+    assert len({*plotting.USERS[1:]} & {*plotting.COLOURS.values()}) == 0
+
+
+def test_rules_of_one_file_are_told_apart(axes):
+    families = ["user"] * 5 + ["collaborative"]
+    names = ["my/rules.py:A:0.1", "my/rules.py:A:0.2", "my/rules.py:B:0.1,2", "pack.mod:A:share=0.5", "Bare:0.5", "lenience:0.5"]
+    rows = [
+        {"path": "mixture", "value": x, "verifier": name, "family": family, "total_variation": x}
+        for name, family in zip(names, families, strict=True)
+        for x in (0.0, 1.0)
+    ]
+    plotting.plot_sensitivity(pd.DataFrame(rows), ax=axes)
+    colours = {line.get_label(): line.get_color() for line in axes.get_lines()}
+    assert list(colours) == names
+    assert colours["my/rules.py:A:0.1"] == colours["my/rules.py:A:0.2"] == plotting.USERS[0]
+    assert [colours[name] for name in names[2:5]] == list(plotting.USERS[1:4])
+    styles = [line.get_linestyle() for line in axes.get_lines()[:2]]
+    assert styles[0] != styles[1]
+
+
+def test_the_line_is_the_best_trade_off_and_rules_on_it_lie_on_it(axes):
+    rng = np.random.default_rng(0)
+    p, q = theory.synthetic.zipf(30, corruption="noise", count=20, rng=rng)
+    rules = ["strict", "lenience:0.3", "cos:0.4", "spec-cascade:0.3", "truncation-sampling:min-p:0.2"]
+    table = theory.compare(rules, p, q)
+    plotting.plot_tradeoff(table, ax=axes)
+    distance = (np.abs(p - q).sum(axis=-1) / 2).mean()
+    np.testing.assert_allclose(bound_of(axes), [[0, distance], [1 - distance, 1]])
+    above = table["acceptance_rate"] - (1 - distance + table["total_variation"])
+    assert above[:3].to_numpy() == pytest.approx(0, abs=1e-12)
+    assert (above[3:] < -1e-3).all()
+    (shaded,) = [one for one in axes.collections if one.get_label() == plotting.BEYOND]
+    corners = shaded.get_paths()[0].vertices
+    assert np.allclose(corners.min(axis=0), [0, 1 - distance])
+    assert np.allclose(corners.max(axis=0), [distance, 1])
+
+
+def test_no_line_where_there_is_none(axes):
+    table = theory.compare(["strict", "cos:0.5"], P, Q)
+    for other in (table.drop(columns="pareto_gap"), pd.concat([table, theory.compare(["strict"], P, P)])):
+        axes.clear()
+        plotting.plot_tradeoff(other, ax=axes)
+        assert len(of_rules(axes)) == len(axes.get_lines())
+    axes.clear()
+    plotting.plot_tradeoff(table, y="kl_divergence", ax=axes)
+    assert len(of_rules(axes)) == len(axes.get_lines())
+
+
 def test_a_column_without_intervals_is_drawn_without_them(axes):
     table = theory.compare([theory.Lenience(0.2), theory.Lenience(0.6)], [P, Q], [Q, P])
+    table = table.drop(columns="pareto_gap")  # no line to draw
     plotting.plot_tradeoff(table, ax=axes)
     assert len(axes.collections) == 1
     axes.clear()

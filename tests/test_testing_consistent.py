@@ -24,8 +24,8 @@ from theory.testing.procedures import Trial
 from theory.verifiers import TokenVerifier, Verified
 from theory.verifiers.base import Law, replace
 
-EXAMPLES = 60 if os.environ.get("CI") else 12
-FEW = 30 if os.environ.get("CI") else 5
+EXAMPLES = 30 if os.environ.get("CI") else 8
+FEW = 12 if os.environ.get("CI") else 4
 IRRATIONAL = [case for case in cases.FLOATS if case not in cases.RATIONAL]
 
 # --- the rules of the package -------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ CONTRADICTIONS = [
 @pytest.mark.parametrize(("rule", "message"), CONTRADICTIONS, ids=[str(rule) for rule, _ in CONTRADICTIONS])
 def test_token_rules_that_contradict_themselves_are_told_so(rule, message):
     with pytest.raises(AssertionError, match=message) as caught:
-        testing.assert_consistent(rule, examples=60)
+        testing.assert_consistent(rule, max_size=3, examples=40)
     code = printed(caught)
     with pytest.raises(AssertionError) as again:
         run(code)
@@ -197,7 +197,7 @@ def test_token_rules_that_contradict_themselves_are_told_so(rule, message):
 
 @pytest.mark.parametrize("rule", [Contradictory(), Procedure(), Match(says=True)], ids=str)
 def test_the_same_rules_pass_where_nothing_is_wrong(rule):
-    testing.assert_consistent(rule, examples=30)
+    testing.assert_consistent(rule, examples=10)
 
 
 class Moody(TokenVerifier):
@@ -363,7 +363,7 @@ def test_no_more_cases_are_tried_than_the_level_allows_for():
 
 def test_draws_and_error_are_repeated_in_the_printed_test():
     with pytest.raises(AssertionError, match=PROCEDURE) as caught:
-        testing.assert_consistent(Procedure("replaces"), draws=5000, error=1e-6)
+        testing.assert_consistent(Procedure("replaces"), max_size=3, draws=5000, error=1e-6)
     assert shown(caught) == {"p": "[1/2, 1/2]", "q": "[1, 0]"}, "the smallest pair"
     assert "pair=(p, q), draws=5000, error=1e-06)" in printed(caught)
     with pytest.raises(AssertionError, match=r"of 5000 drafted"):

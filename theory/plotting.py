@@ -26,6 +26,9 @@ COLOURS = {
 }
 """One colour a family everywhere (Okabe and Ito's palette, safe for colour-blind readers, and a grey)."""
 
+USERS = (COLOURS["user"], "#882255", "#999933", "#332288", "#117733", "#AA4499")
+"""Colours of users' rules, one each in the order in which they appear."""
+
 CYCLE = ("#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """For things without a family: the same palette in order."""
 
@@ -174,12 +177,14 @@ def plot_tradeoff(
 ) -> "Axes":
     """Draw what each verifier buys (``y``) against what it distorts (``x``): one line a rule over its hyper-parameter.
 
-    Rules that differ in a keyword, such as the fallback, are different lines.
+    Rules that differ in a keyword, such as the fallback, are different lines; a rule of a user's own is one line at all its
+    numbers. Where acceptance is drawn against TV(π, p), the line TV(π, p) + R = TV(p, q) is drawn as well, R the rejection rate
+    and all three means over positions: no single-draft rule can reach what lies above it.
 
     Parameters
     ----------
     table : pandas.DataFrame
-        From `theory.compare`, or any with its columns ``verifier`` and ``family``.
+        From `theory.compare`, or any with its columns ``verifier`` and ``family``; ``pareto_gap`` tells where the line is.
     x, y : str
         Columns of numbers.
     intervals : bool
@@ -205,17 +210,20 @@ def plot_tradeoff(
             raise ValueError(f"column {column!r} has dtype {table[column].dtype}: numbers must stand there to be drawn")
     has_intervals = intervals and f"{y}_low" in table and f"{y}_high" in table
     axes = plt.subplots(figsize=(8, 5), layout="constrained")[1] if ax is None else ax
+    if (x, y) == ("total_variation", "acceptance_rate") and "pareto_gap" in table:
+        _draw_bound(axes, table)
+    colours = _colours(table)
     variants: dict[str, int] = {}
     for line, rows in _lines(table):
         rows = rows[np.isfinite(rows[x]) & np.isfinite(rows[y])].sort_values(x)
         if rows.empty:
             continue
-        rule = line.partition(",")[0].partition(":*")[0]
+        rule = _rule(rows["verifier"].iloc[0], rows["family"].iloc[0])
         style, filling = VARIANTS[variants.setdefault(rule, 0) % len(VARIANTS)]
         variants[rule] += 1
         marker = MARKERS.get(rule, MARKERS.get(rule.partition(":")[0], "o"))
         looks: dict[str, Any] = {
-            "color": COLOURS.get(rows["family"].iloc[0], COLOURS["user"]),
+            "color": colours[rule],
             "linestyle": style,
             "marker": marker,
             "fillstyle": filling,
@@ -229,6 +237,22 @@ def plot_tradeoff(
     _clean(axes)
     axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.01, 0.5))
     return axes
+
+
+BOUND, BEYOND = "TV(π, p) + R = TV(p, q)", "no single-draft rule is there"
+"""What the line of `plot_tradeoff`, and what lies above it, are called."""
+
+
+def _draw_bound(axes: "Axes", table: "pd.DataFrame") -> None:
+    """Draw the best trade-off line of any single-draft rule, from strict verification to the draft itself."""
+    lengths = table["total_variation"] + 1 - table["acceptance_rate"] - table["pareto_gap"]  # TV(p, q), once a row
+    lengths = lengths[np.isfinite(lengths)]
+    if lengths.empty or lengths.max() - lengths.min() > 1e-6:  # of several pairs there is no one line
+        return
+    distance = float(lengths.mean())
+    ends, line = [0.0, distance], [1 - distance, 1.0]
+    axes.fill_between(ends, line, 1, color="#999999", alpha=0.18, linewidth=0, label=BEYOND, zorder=0)
+    axes.plot(ends, line, color="#999999", linewidth=1, label=BOUND, zorder=1)
 
 
 def plot_lengths(table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axes":
@@ -331,6 +355,8 @@ def plot_position_rates(table: "pd.DataFrame", ax: "Axes | None" = None) -> "Axe
 def plot_explained(explained: Any, tokens: int = 8, title: str | None = None, ax: "Axes | None" = None) -> "Axes":
     """Draw target, draft and induced mass of each region, and of the tokens that carry most of the total variation.
 
+    A line each, so that long names have room: regions above, tokens below.
+
     Parameters
     ----------
     explained : Explanation
@@ -352,32 +378,32 @@ def plot_explained(explained: Any, tokens: int = 8, title: str | None = None, ax
         Where ``tokens`` is out of range.
     """
     parameters.check_count("tokens", tokens)
-    axes = plt.subplots(figsize=(10, 4.2), layout="constrained")[1] if ax is None else ax
     regions = explained.regions[explained.regions["tokens"] > 0]
     top = explained.tokens.head(tokens)
+    count = len(regions) + len(top)
+    axes = plt.subplots(figsize=(9, 1.4 + 0.3 * count), layout="constrained")[1] if ax is None else ax
     top_p = f"{float(explained.ceiling):.3g} p"
     ticks = {"underestimated": "q ≤ p", "moderate": f"p < q ≤ {top_p}", "severe": f"q > {top_p}"}
     labels = [
-        ticks[row["region"]] + ("" if row["set"] == "all" else f"\n{row['set']}") + f"\n({row['tokens']})"
+        ticks[row["region"]] + ("" if row["set"] == "all" else f", {row['set']}") + f" ({row['tokens']})"
         for _, row in regions.iterrows()
     ]
     labels += [_token_label(row["token"], row["text"]) for _, row in top.iterrows()]
-    places = np.arange(len(labels)) + np.where(np.arange(len(labels)) < len(regions), 0, 0.6)
+    places = np.arange(count) + np.where(np.arange(count) < len(regions), 0, 0.6)
     for number, (column, colour, label) in enumerate(
         (("p", "#56B4E9", "target p"), ("q", "#E69F00", "draft q"), ("induced", "#000000", "induced π"))
     ):
-        heights = [float(value) for value in (*regions[column], *top[column])]
-        axes.bar(places + 0.27 * (number - 1), heights, width=0.27, color=colour, linewidth=0, label=label)
-    axes.set_xticks(places, labels, fontsize="small")
+        lengths = [float(value) for value in (*regions[column], *top[column])]
+        axes.barh(places + 0.27 * (number - 1), lengths, height=0.27, color=colour, linewidth=0, label=label)
+    axes.set_yticks(places, labels, fontsize="small")
+    axes.invert_yaxis()
     if len(top):
-        axes.axvline(len(regions) - 0.2, color="#999999", linewidth=0.8, linestyle=":")
-        for tick in axes.get_xticklabels()[len(regions) :]:
-            tick.set(rotation=30, ha="right", rotation_mode="anchor")
+        axes.axhline(len(regions) - 0.2, color="#999999", linewidth=0.8, linestyle=":")
     hidden = len(explained.tokens) - len(top)
-    shown = f"the {len(top)} tokens that move most" + (f" ({hidden} more in the table)" if hidden else "")
+    shown = f"the {len(top)} tokens that move most" + (f"\n({hidden} more in the table)" if hidden else "")
     axes.set(
-        xlabel=f"region (tokens in it){f', and {shown}' if len(top) else ''}",
-        ylabel="probability",
+        xlabel="probability",
+        ylabel=f"region (tokens in it){f', and{chr(10)}{shown}' if len(top) else ''}",
         title=f"{explained.verifier}: TV(induced, target) = {float(explained.total_variation):.4g}" if title is None else title,
     )
     _clean(axes)
@@ -385,12 +411,19 @@ def plot_explained(explained: Any, tokens: int = 8, title: str | None = None, ax
     return axes
 
 
+LONGEST = 28
+"""Characters of a token's text that `plot_explained` writes."""
+
+
 def _token_label(token: Any, text: str) -> str:
-    """Write a token so that every font has it, and no dollar sign begins a formula."""
+    """Write a token so that every font has it, and no dollar sign begins a formula; a long text by its beginning."""
+    quoted = text if token < 0 else ascii(text)
+    if len(quoted) > LONGEST:
+        quoted = f"{quoted[: LONGEST - 3]}..."
     if token < 0:
-        return text
-    quoted = ascii(text).replace("$", r"\$")
-    return f"{token} {quoted}" if text else str(token)
+        return quoted
+    escaped = quoted.replace("$", r"\$")
+    return f"{token} {escaped}" if text else str(token)
 
 
 PATH_LABELS = {
@@ -439,16 +472,17 @@ def plot_sensitivity(
         raise ValueError(f"path = {name!r}: the table has {', '.join(there)}")
     axes = plt.subplots(figsize=(8, 4.5), layout="constrained")[1] if ax is None else ax
     seen: dict[str, int] = {}
+    colours = _colours(table)
     for verifier, rows in table[table["path"] == name].groupby("verifier", sort=False):
         rows = rows[np.isfinite(rows[y])]
         if rows.empty:
             continue
-        rule = str(verifier).partition(":")[0]
+        rule = _rule(str(verifier), rows["family"].iloc[0])
         style, filling = VARIANTS[seen.setdefault(rule, 0) % len(VARIANTS)]
         seen[rule] += 1
         looks: dict[str, Any] = {"linestyle": style, "fillstyle": filling, "markersize": 5, "linewidth": 1}
-        colour = COLOURS.get(rows["family"].iloc[0], COLOURS["user"])
-        axes.plot(rows["value"], rows[y], color=colour, marker=MARKERS.get(rule, "o"), label=str(verifier), **looks)
+        marker = MARKERS.get(rule, MARKERS.get(rule.partition(":")[0], "o"))
+        axes.plot(rows["value"], rows[y], color=colours[rule], marker=marker, label=str(verifier), **looks)
     if name == "vocabulary":
         axes.set_xscale("log")
     axes.set(xlabel=PATH_LABELS.get(name, name), ylabel=LABELS.get(y, y.replace("_", " ")))
@@ -457,9 +491,39 @@ def plot_sensitivity(
     return axes
 
 
+def _is_users(family: str) -> bool:
+    return family == "user" or family not in COLOURS
+
+
+def _rule(verifier: str, family: str) -> str:
+    """Name the rule of a verifier, with a name inside it; a user's by its class, and by where that is written."""
+    if not _is_users(family):
+        return _line(verifier).partition(",")[0].partition(":*")[0]
+    first, *words = verifier.partition(",")[0].split(":")
+    return f"{first}:{words[0]}" if words and words[0].isidentifier() else first
+
+
+def _colours(table: "pd.DataFrame") -> dict[str, str]:
+    """Give the colour of each rule: its family's, and one of its own for each rule of a user's."""
+    named = {_rule(str(verifier), family): family for verifier, family in zip(table["verifier"], table["family"], strict=True)}
+    users = [rule for rule, family in named.items() if _is_users(family)]
+    own = {rule: USERS[place % len(USERS)] for place, rule in enumerate(users)}
+    return {rule: own[rule] if rule in own else COLOURS[family] for rule, family in named.items()}
+
+
 def _lines(table: "pd.DataFrame") -> Iterator[tuple[str, Any]]:
     """Group the rows of one rule at its several parameter values."""
-    yield from ((str(name), rows) for name, rows in table.groupby(table["verifier"].map(_line), sort=False))
+    rows = zip(table["verifier"], table["family"], strict=True)
+    names = [_users_line(verifier) if _is_users(family) else _line(verifier) for verifier, family in rows]
+    yield from ((str(name), rows) for name, rows in table.groupby(np.array(names, dtype=object), sort=False))
+
+
+def _users_line(verifier: str) -> str:
+    """Name the line of a user's rule: without its numbers, which vary along it, be they written with their keywords or not."""
+    rule = _rule(verifier, "user")
+    arguments = [text for text in verifier[len(rule) + 1 :].split(",") if text]
+    words = [text for text in arguments if not _is_number(text.rpartition("=")[2])]
+    return f"{rule}:{','.join(words)}" if words else rule
 
 
 def _line(verifier: str) -> str:

@@ -1,8 +1,9 @@
 """The paper's figures and tables, one module each, beside the paper's own numbers.
 
 Each module of `ITEMS` has the same things, which `Item` states: what the paper says with it (``CLAIM``), ``compute`` (a DataFrame
-of the plotted numbers), ``plot`` (that DataFrame on a Figure), and ``headline`` (how far ours agrees with the paper, in a
-sentence made from the numbers). ``theory figures`` runs them, `theory.paper.write` writes them to files.
+of the plotted numbers, from inputs that are the paper's by default), ``plot`` (that DataFrame on a Figure), and ``headline`` (how
+far ours agrees with the paper, in a sentence made from the numbers). ``theory figures`` runs them, `theory.paper.write` writes
+them to files, `knobs` says what may be varied.
 
 Beside them stand what they share. The paper's side: `tables` (its numbers). Our models: `calibration` (block efficiency from few
 parameters), `accuracy` (Pass@1 from the reasoning chain), `trees` (accepted length on trees), `real` (the bundled trace). How the
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from theory.paper.style import Place
+
 
 class Item(Protocol):
     """One figure or table of the paper, as a module."""
@@ -29,11 +32,14 @@ class Item(Protocol):
     COLUMNS: Mapping[str, str]
     """Columns of the DataFrame, each with its meaning and unit."""
 
-    def compute(self, quick: bool = False) -> "pd.DataFrame":
-        """Compute the plotted numbers; ``quick`` trades resolution for time, and nothing else."""
+    def compute(self, quick: bool = False, **inputs: Any) -> "pd.DataFrame":
+        """Compute the plotted numbers; ``quick`` trades resolution for time, and nothing else.
 
-    def plot(self, table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
-        """Draw them on a new Figure, or on the one given."""
+        The other arguments are the knobs: what the figure is about, at the paper's values by default (`theory.paper.knobs`).
+        """
+
+    def plot(self, table: "pd.DataFrame", ax: "Place | None" = None) -> "Figure":
+        """Draw any table that ``compute`` gives: on a new Figure, on the one given, or in the place of the Axes given."""
 
     def headline(self, table: "pd.DataFrame") -> str:
         """Say ours, the paper's and how far they agree, in a sentence with numbers taken from the table."""

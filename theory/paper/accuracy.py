@@ -143,17 +143,17 @@ class Exam:
         tokens, calls = self.mean(lambda chain: np.array(chain.effort(decoder)))
         return tokens / calls
 
-    def percent(self, verifier: TokenVerifier) -> float:
-        """Pass@1 in percent under a rule as the paper runs it."""
-        return 100 * float(self.pass_1(as_run(verifier)))
+    def percent(self, verifier: TokenVerifier, gamma: int = GAMMA) -> float:
+        """Pass@1 in percent under a rule as the paper runs it, in blocks of ``gamma``."""
+        return 100 * float(self.pass_1(as_run(verifier, gamma)))
 
 
-def as_run(verifier: TokenVerifier) -> Decoder:
-    """Give the decoder of a rule as the paper runs it, in blocks of `GAMMA`.
+def as_run(verifier: TokenVerifier, gamma: int = GAMMA) -> Decoder:
+    """Give the decoder of a rule as the paper runs it, in blocks of ``gamma``.
 
     The bonus comes from the target; for truncation sampling from the truncated target, which is its own law.
     """
-    return Decoder(Tokenwise(verifier, "relaxed" if isinstance(verifier, TruncationSampling) else "target"), GAMMA)
+    return Decoder(Tokenwise(verifier, "relaxed" if isinstance(verifier, TruncationSampling) else "target"), gamma)
 
 
 # --- fits -----------------------------------------------------------------------------------------------------------
@@ -329,8 +329,8 @@ def predictions(draft_weight: float = PROBE, methods: Iterable[str] = tuple(tabl
     return pd.DataFrame(rows)
 
 
-def sampling_points(benchmark: str, accuracy: float) -> float:
-    """Give the standard deviation of a mean of `RUNS` runs, points, for an accuracy in percent, problems and runs independent.
+def sampling_points(benchmark: str, accuracy: float, runs: int = RUNS) -> float:
+    """Give the standard deviation of a mean of some runs, points, for an accuracy in percent, problems and runs independent.
 
     At most that: problems that are always or never solved scatter less, and Table 4's own deviations are mostly smaller.
 
@@ -339,7 +339,7 @@ def sampling_points(benchmark: str, accuracy: float) -> float:
     >>> round(sampling_points("BFCL", 50.0), 2)
     2.04
     """
-    return float((accuracy * (100 - accuracy) / (RUNS * PROBLEMS[benchmark])) ** 0.5)
+    return float((accuracy * (100 - accuracy) / (runs * PROBLEMS[benchmark])) ** 0.5)
 
 
 def agreement(table: "pd.DataFrame | None" = None) -> "pd.DataFrame":

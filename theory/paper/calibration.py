@@ -60,6 +60,10 @@ PROBE = 0.2
 """Draft weight of the one CoS row of each benchmark whose *accuracy* the off-track model reads."""
 
 
+DRAWS = 1000
+"""Second runs over which `replicate` averages."""
+
+
 def block_efficiency(rate: float, gamma: int = GAMMA) -> float:
     """Give the block efficiency of i.i.d. acceptance, 1 + α + ... + α^γ.
 
@@ -337,8 +341,8 @@ def fit(benchmark: str, derailment: float = 0.0, recovery: float = 1.0, settings
 
 
 @cache
-def profile(benchmark: str, model: str = "off-track") -> Profile:
-    """Give the profile of a benchmark under a model of `MODELS` that has one.
+def profile(benchmark: str, model: str = "off-track", probe: float = PROBE) -> Profile:
+    """Give the profile of a benchmark under a model of `MODELS` that has one, with an accuracy read at draft weight ``probe``.
 
     Examples
     --------
@@ -350,15 +354,15 @@ def profile(benchmark: str, model: str = "off-track") -> Profile:
         return fit(benchmark)
     if model not in MODELS[2:]:
         raise ValueError(f"model = {model!r}: must be one of {', '.join(MODELS[1:])}")
-    derailment, scale = constants(benchmark if model == "off-track" else None)
-    return fit(benchmark, derailment, lasting(benchmark, scale))
+    derailment, scale = constants(benchmark if model == "off-track" else None, probe)
+    return fit(benchmark, derailment, lasting(benchmark, scale, probe))
 
 
 # --- predictions ----------------------------------------------------------------------------------------------------
 
 
 @cache
-def _predictions() -> "pd.DataFrame":
+def _predictions(probe: float) -> "pd.DataFrame":
     import pandas as pd
 
     rows = []
@@ -368,7 +372,7 @@ def _predictions() -> "pd.DataFrame":
             for setting, (mean, std, _) in reported(benchmark).items():
                 method, parameter = setting
                 if model != "one number":
-                    value = profile(benchmark, model).block_efficiency(tables.verifier(*setting))
+                    value = profile(benchmark, model, probe).block_efficiency(tables.verifier(*setting))
                 elif method in ("strict", "cos_draft_weight"):
                     value = block_efficiency(1 - (1 - (parameter or 0)) * (1 - alpha))
                 else:
@@ -380,8 +384,13 @@ def _predictions() -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=columns).astype({"parameter": float})
 
 
-def predictions() -> "pd.DataFrame":
+def predictions(probe: float = PROBE) -> "pd.DataFrame":
     """Predict the block efficiency of every row of Table 4 under every model.
+
+    Parameters
+    ----------
+    probe : float
+        Draft weight of the CoS row whose accuracy the off-track models read, of `theory.paper.tables.SWEEP`.
 
     Returns
     -------
@@ -389,11 +398,18 @@ def predictions() -> "pd.DataFrame":
         ``model``, ``benchmark``, ``method``, ``parameter``; ``reported``, ``reported_std`` and ``predicted`` block efficiency, in
         tokens per target call; ``fitted``, whether this row's block efficiency was used to fit the model that predicts it.
     """
-    return _predictions().copy()
+    return _predictions(probe).copy()
 
 
-def agreement() -> "pd.DataFrame":
+def agreement(probe: float = PROBE, draws: int = DRAWS, seed: int = 1) -> "pd.DataFrame":
     """Say how well each model predicts the rows that it has not seen, and those that it has.
+
+    Parameters
+    ----------
+    probe
+        As for `predictions`.
+    draws, seed
+        As for `replicate`.
 
     Returns
     -------
@@ -405,7 +421,7 @@ def agreement() -> "pd.DataFrame":
     import pandas as pd
     from scipy.stats import spearmanr
 
-    table = predictions().assign(error=lambda rows: rows["predicted"] - rows["reported"])
+    table = predictions(probe).assign(error=lambda rows: rows["predicted"] - rows["reported"])
     found = []
     for (model, benchmark), part in table.groupby(["model", "benchmark"], sort=False):
         for method, own in [*part.groupby("method", sort=False), ("all", part)]:
@@ -420,14 +436,14 @@ def agreement() -> "pd.DataFrame":
                     "mean_absolute_error": float(own["error"].abs().mean()),
                     "bias": float(own["error"].mean()),
                     "spearman": float(spearmanr(own["predicted"], own["reported"]).statistic) if ranked else np.nan,
-                    "replicate_spearman": replicate(str(benchmark)) if method == "all" and len(own) > 5 else np.nan,
+                    "replicate_spearman": replicate(str(benchmark), draws, seed) if method == "all" and len(own) > 5 else np.nan,
                 }
             )
     return pd.DataFrame(found)
 
 
 @cache
-def replicate(benchmark: str, draws: int = 1000, seed: int = 1) -> float:
+def replicate(benchmark: str, draws: int = DRAWS, seed: int = 1) -> float:
     """Rank correlation that the paper's own numbers would have with a second run of themselves.
 
     Notes

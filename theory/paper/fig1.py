@@ -12,17 +12,23 @@ Between two whole difficulties lies a mix of problems of both, as in `theory.pap
 draft adds to the wrong wording at a decisive step.
 """
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from theory import sequences
-from theory.paper import accuracy, style, tables
+from theory import parameters, sequences, verifiers
+from theory import truncation as truncations
+from theory.paper import accuracy, knobs, style, tables
+from theory.paper.knobs import Cut, Rules, Values
+from theory.paper.tables import GAMMA
 from theory.probs import Array
 from theory.reasoning import ReasoningChain
 from theory.sequences import Plain, Source
-from theory.truncation import MinP
+from theory.truncation import MinP, Truncation
 from theory.verifiers import SpecCascade
 
 if TYPE_CHECKING:
@@ -60,6 +66,11 @@ SOURCES: dict[str, Source] = {
     WRITTEN: accuracy.as_run(SpecCascade(BASE, "redraft")),
 }
 """What writes the text; the paper's numbers are the first three."""
+
+RULES = (SpecCascade(BASE, "target"), SpecCascade(BASE, "redraft"))
+"""As coded, whose gaps are drawn, and as written."""
+
+NAMES = dict(zip(RULES, (CODED, WRITTEN), strict=True))
 
 REPORTED = {TRUE: "true_baseline_min_p", WRONG: "wrong_baseline_full_target", CODED: "spec_cascade"}
 """Columns of the paper's table."""
@@ -99,7 +110,8 @@ class Chances(NamedTuple):
 
 
 def _pass_at(chances: Array, k: int) -> Array:
-    return np.array([sequences.pass_at_k(chance, k) for chance in chances])
+    # a product of matrices of floats may exceed 1 by its rounding
+    return np.array([sequences.pass_at_k(min(chance, 1), k) for chance in chances])
 
 
 def _along(chain: ReasoningChain, source: Source, most: int) -> Array:
@@ -107,8 +119,10 @@ def _along(chain: ReasoningChain, source: Source, most: int) -> Array:
     return np.array([chain_at.pass_1(source) for chain_at in (replace(chain, difficulty=n) for n in range(most + 1))])
 
 
-def chances(chain: ReasoningChain, most: int = MOST) -> Chances:
-    """Give Pass@1 of the two baselines and of SpecCascade as coded, at the difficulties 0..most; exact on Fractions.
+def chances(chain: ReasoningChain, most: int = MOST, sources: "Sequence[Source] | None" = None) -> Chances:
+    """Give Pass@1 of the two baselines and of SpecCascade as coded, or of three other sources, at the difficulties 0..most.
+
+    Exact on Fractions.
 
     Examples
     --------
@@ -116,7 +130,8 @@ def chances(chain: ReasoningChain, most: int = MOST) -> Chances:
     >>> [round(float(gap), 4) for gap in true], [round(float(gap), 4) for gap in wrong]
     ([0.0001, 0.0068, 0.0207], [-0.0158, -0.0173, -0.0099])
     """
-    return Chances(*(_along(chain, SOURCES[name], most) for name in (TRUE, WRONG, CODED)))
+    three = [SOURCES[name] for name in (TRUE, WRONG, CODED)] if sources is None else sources
+    return Chances(*(_along(chain, source, most) for source in three))
 
 
 def verdicts(found: Chances, difficulties: Array) -> list[str]:
@@ -135,16 +150,67 @@ def verdicts(found: Chances, difficulties: Array) -> list[str]:
     return said
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute the curves, the paper's points beside ours at their difficulties, and the map; see `COLUMNS`."""
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    truncation: Cut = MinP(BASE),  # noqa: B008  # frozen
+    rules: Rules = RULES,
+    gamma: int = GAMMA,
+    k: Sequence[int] = (1, 8),
+    difficulties: Sequence[float] | None = None,
+    excesses: Sequence[float] | None = None,
+    chain: Values | None = None,
+) -> "pd.DataFrame":
+    """Compute the curves, the paper's points beside ours at their difficulties, and the map.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to take fewer difficulties and excesses, where they are not given.
+    truncation : Truncation, or the name of one
+        The true baseline is the target truncated by it.
+    rules : verifiers, or names of verifiers
+        What is compared with the baselines; gaps and map are of the first.
+    gamma : int
+        Drafted tokens in a block, at least 1.
+    k : sequence of int
+        Of Pass@k, each at least 1.
+    difficulties : sequence of float
+        Decisive steps in the mean, in (0, 100]. Default: 113 from 0.25 to 32, in equal ratios, and the whole numbers between.
+    excesses : sequence of float
+        What the draft adds to the wrong wording at a decisive step, of the map's rows; a probability in [-1/3, 2/3]. Default: 41
+        from -0.02 to 0.04.
+    chain : mapping of str to float
+        Numbers of `theory.ReasoningChain` in the place of the fitted ones, such as ``noise``. Default: all as fitted.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`. The paper's points stand at the difficulty where the true baseline solves what it reports; those whose k
+        is not asked for, and those that no difficulty brings, are left out.
+    """
     import pandas as pd
 
-    exam = accuracy.reference()
-    chain = exam.chain
-    excess = float(chain.overconfidence - chain.temptation)
-    between = np.geomspace(LEAST, MOST, 1 + (8 if quick else 16) * round(np.log2(MOST / LEAST)))
-    grid = np.union1d(between.round(9), np.arange(1, MOST + 1))
-    along = {name: _along(chain, source, MOST) for name, source in SOURCES.items()}
+    cut = truncations.parse(truncation) if isinstance(truncation, str) else truncation
+    if not isinstance(cut, Truncation):
+        raise ValueError(f"truncation = {truncation!r}: must be a Truncation, such as MinP(0.5), or the name of one")
+    chosen = knobs.listed("rules", verifiers.resolve_all(rules, "rules"))
+    parameters.check_count("gamma", gamma)
+    own = _chain(chain or {})
+    grid = (
+        _difficulties(quick)
+        if difficulties is None
+        else np.array(sorted(knobs.numbers("difficulties", difficulties, "(0, 100]")))
+    )
+    levels = np.linspace(*EXCESS, 13 if quick else 41).tolist()
+    levels = levels if excesses is None else sorted(knobs.numbers("excesses", excesses, f"[{-1 / 3}, {2 / 3}]"))
+    names = [NAMES.get(rule, str(rule)) for rule in chosen]
+    written: dict[str, Source] = {TRUE: Plain(truncation=cut), WRONG: Plain()}
+    written |= {name: accuracy.as_run(rule, gamma) for name, rule in zip(names, chosen, strict=True)}
+    most = max(2, int(np.ceil(grid.max())))
+    excess = float(own.overconfidence - own.temptation)
+    along = {name: _along(own, source, most) for name, source in written.items()}
     rows: list[dict[str, Any]] = []
 
     def add(panel: str, source: str, k: int, benchmark: str, values: dict[str, Any], difficulty: Any) -> None:
@@ -153,33 +219,65 @@ def compute(quick: bool = False) -> "pd.DataFrame":
             for at, each in zip(np.atleast_1d(difficulty), np.atleast_1d(value), strict=True):
                 rows.append({"panel": panel, "series": series, "difficulty": float(at), "value": float(each), **common})
 
-    for k in (1, 8):
-        solved = {name: 100 * np.interp(grid, np.arange(MOST + 1), _pass_at(own, k)) for name, own in along.items()}
-        add("solved", "theory", k, "", solved, grid)
-        add("gap", "theory", k, "", _gaps(solved), grid)
+    asked = knobs.counts("k", k)
+    for number in asked:
+        solved = {name: 100 * np.interp(grid, np.arange(most + 1), _pass_at(own, number)) for name, own in along.items()}
+        add("solved", "theory", number, "", solved, grid)
+        add("gap", "theory", number, "", _gaps(solved, names[0]), grid)
     for record in tables.figure_1().to_dict("records"):
-        name, k = str(record["benchmark"]), int(str(record["metric"]).removeprefix("pass@"))
+        name, number = str(record["benchmark"]), int(str(record["metric"]).removeprefix("pass@"))
         reported = {series: float(record[column]) for series, column in REPORTED.items()}
-        there = accuracy.Exam.of(chain, reported[TRUE] / 100, SOURCES[TRUE], k)
-        ours = {series: 100 * float(there.pass_at_k(source, k)) for series, source in SOURCES.items()}
-        for source, values in (("paper", reported), ("theory", ours)):
-            add("solved", source, k, name, values, there.difficulty)
-            add("gap", source, k, name, _gaps(values), there.difficulty)
+        there = _placed(own, reported[TRUE] / 100, written[TRUE], number) if number in asked else None
+        if there is None:
+            continue
+        ours = {series: 100 * float(there.pass_at_k(source, number)) for series, source in written.items()}
+        for source, values, verified in (("paper", reported, CODED), ("theory", ours, names[0])):
+            add("solved", source, number, name, values, there.difficulty)
+            add("gap", source, number, name, _gaps(values, verified), there.difficulty)
     table = pd.DataFrame(rows)
-    return pd.concat([table, pd.DataFrame(_map(chain, grid, 13 if quick else 41))], ignore_index=True)[[*COLUMNS]]
+    three = [written[name] for name in (TRUE, WRONG, names[0])]
+    return pd.concat([table, pd.DataFrame(_map(own, grid, levels, three, most))], ignore_index=True)[[*COLUMNS]]
 
 
-def _gaps(solved: dict[str, Any]) -> dict[str, Any]:
-    return {baseline: solved[baseline] - solved[CODED] for baseline in (TRUE, WRONG)}
+def _chain(numbers: Values) -> ReasoningChain:
+    """Give the fitted chain with some numbers replaced."""
+    fitted = accuracy.reference().chain
+    fields = [field.name for field in dataclasses.fields(fitted) if field.name not in ("difficulty", "exact")]
+    for name in numbers:
+        knobs.choice("chain", name, fields)
+    whole = {
+        name: int(value) if float(value).is_integer() and name in ("opening", "routine") else value
+        for name, value in numbers.items()
+    }
+    return replace(fitted, **whole)  # type: ignore[arg-type]  # each is checked by the chain
 
 
-def _map(chain: ReasoningChain, grid: Array, levels: int) -> "Iterator[dict[str, Any]]":
-    """Give the rows of the map: baselines do not see the draft, so that only SpecCascade is run anew."""
-    true, wrong = (_along(chain, SOURCES[name], MOST) for name in (TRUE, WRONG))
-    for excess in np.linspace(*EXCESS, levels):
+def _difficulties(quick: bool) -> Array:
+    between = np.geomspace(LEAST, MOST, 1 + (8 if quick else 16) * round(np.log2(MOST / LEAST)))
+    return np.union1d(between.round(9), np.arange(1, MOST + 1))
+
+
+def _placed(chain: ReasoningChain, goal: float, source: Source, k: int) -> accuracy.Exam | None:
+    """Find the exam at which the true baseline solves what the paper reports; None where none does."""
+    try:
+        return accuracy.Exam.of(chain, goal, source, k)
+    except ValueError:
+        return None
+
+
+def _gaps(solved: dict[str, Any], verified: str) -> dict[str, Any]:
+    return {baseline: solved[baseline] - solved[verified] for baseline in (TRUE, WRONG)}
+
+
+def _map(
+    chain: ReasoningChain, grid: Array, levels: "Sequence[float]", sources: "Sequence[Source]", most: int
+) -> "Iterator[dict[str, Any]]":
+    """Give the rows of the map: baselines do not see the draft, so that only the rule is run anew."""
+    true, wrong = (_along(chain, source, most) for source in sources[:2])
+    for excess in levels:
         bolder = replace(chain, overconfidence=float(chain.temptation) + float(excess))
-        found = Chances(true, wrong, _along(bolder, SOURCES[CODED], MOST))
-        points = 100 * np.interp(grid, np.arange(MOST + 1), found.gaps()[0])
+        found = Chances(true, wrong, _along(bolder, sources[2], most))
+        points = 100 * np.interp(grid, np.arange(most + 1), found.gaps()[0])
         for difficulty, value, verdict in zip(grid, points, verdicts(found, grid), strict=True):
             yield {
                 "panel": "map",
@@ -226,7 +324,8 @@ def peak(table: "pd.DataFrame", metric: str) -> tuple[float, float]:
 STYLES = {TRUE: "min_p_sampling", WRONG: "strict", CODED: "spec_cascade"}
 """Whose colour and marker each series of the paper has."""
 
-LINES = {"pass@1": "-", "pass@8": "--"}
+LINES = ("-", "--", ":", "-.")
+"""Of Pass@k, in the order of k."""
 
 AREAS = {"modest": "#E8E8E8", "hidden": "#D3E5F3", "holds": "#F9D8C2", "falls": "#FFFFFF"}
 """Colours of the map."""
@@ -243,20 +342,29 @@ PLATE: dict[str, Any] = {"facecolor": "#FFFFFF", "alpha": 0.6, "linewidth": 0, "
 """Behind words on the map, so that no contour crosses them."""
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
     """Draw the curves, the gaps and the map."""
-    figure, axes = style.panels(figure, 1, 3, 13, 4.4)
+    figure, axes = style.panels(ax, 1, 3, 13, 4.4)
     solved, gap, where = axes[0]
-    _curves(solved, table[table["panel"] == "solved"])
-    _curves(gap, table[table["panel"] == "gap"])
-    redrafting = table[(table["series"] == WRITTEN) & (table["benchmark"] == "")]
-    for _, one in redrafting.groupby("metric"):
-        solved.plot(one["difficulty"], one["value"], ":", color="#000000", linewidth=1, label=WRITTEN)
+    curves = table[(table["source"] == "theory") & (table["benchmark"] == "") & (table["panel"] == "solved")]
+    rules = [name for name in dict.fromkeys(curves["series"]) if name not in (TRUE, WRONG)]
+    looks = {series: style.METHODS[method] for series, method in STYLES.items()}
+    looks |= {name: style.Look(name, looks[CODED].colour, looks[CODED].marker) for name in rules[:1]}
+    lines = dict(zip(dict.fromkeys(curves["metric"]), cycle(LINES)))  # a cycle has no end
+    _curves(solved, table[table["panel"] == "solved"], looks, lines)
+    _curves(gap, table[table["panel"] == "gap"], looks, lines)
+    others = style.looks(name for name in rules[1:] if name != WRITTEN) | {WRITTEN: style.Look(WRITTEN, "#000000", "")}
+    for name in rules[1:]:
+        for metric, line in lines.items():
+            own = curves[(curves["series"] == name) & (curves["metric"] == metric)]
+            look: dict[str, Any] = {"linestyle": ":" if name == WRITTEN else line, "color": others[name].colour, "label": name}
+            solved.plot(own["difficulty"], own["value"], linewidth=1, **look)
     gap.axhline(0, color="#888888", linewidth=0.8)
+    verified = "SpecCascade" if rules[0] == CODED else rules[0]
     solved.set(title="(a) Solved", ylabel="problems solved (%)", ylim=(0, 103))
-    gap.set(title="(b) Baseline minus SpecCascade", ylabel="gap (percentage points)")
+    gap.set(title=f"(b) Baseline minus {verified}", ylabel="gap (percentage points)")
     _name(gap, table)
-    for metric, line in LINES.items():
+    for metric, line in lines.items():
         solved.plot([], [], line, color="#888888", label=metric.replace("p", "P", 1))
     style.paper_points(solved, [], [], STYLES[CODED], "hollow: the paper")
     _draw_map(where, table)
@@ -264,23 +372,28 @@ def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
     return figure
 
 
-def _curves(axes: "Axes", table: "pd.DataFrame") -> None:
+def _curves(axes: "Axes", table: "pd.DataFrame", looks: dict[str, style.Look], lines: dict[str, str]) -> None:
     """Draw ours as lines and the paper's as hollow markers."""
-    for series, method in STYLES.items():
+    for series, look in looks.items():
         own = table[table["series"] == series]
-        for metric, line in LINES.items():
+        for place, (metric, line) in enumerate(lines.items()):
             ours = own[(own["metric"] == metric) & (own["source"] == "theory") & (own["benchmark"] == "")]
-            label = series if metric == "pass@1" else None
-            axes.plot(ours["difficulty"], ours["value"], line, color=style.METHODS[method][1], label=label)
+            if len(ours):
+                label = series if not place else None
+                axes.plot(ours["difficulty"], ours["value"], line, color=look.colour, label=label)
         paper = own[own["source"] == "paper"]
-        style.paper_points(axes, paper["difficulty"], paper["value"], method)
-    _axis(axes)
+        if len(paper):
+            style.paper_points(axes, paper["difficulty"], paper["value"], look)
+    _axis(axes, table)
 
 
-def _axis(axes: "Axes") -> None:
+def _axis(axes: "Axes", table: "pd.DataFrame") -> None:
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set(xlabel="difficulty (decisive steps)", xlim=(LEAST, MOST))
+    drawn = table.loc[(table["source"] == "theory") & (table["benchmark"] == ""), "difficulty"]
+    axes.set_xlabel("difficulty (decisive steps)")
+    if drawn.min() < drawn.max():
+        axes.set_xlim(drawn.min(), drawn.max())
 
 
 def _name(axes: "Axes", table: "pd.DataFrame") -> None:
@@ -297,18 +410,26 @@ def _draw_map(axes: "Axes", table: "pd.DataFrame") -> None:
 
     own = table[table["panel"] == "map"]
     gaps, said = (own.pivot_table(value, "excess", "difficulty", aggfunc="first") for value in ("value", "verdict"))
-    number = said.map([*AREAS].index).to_numpy()
-    colours = ListedColormap([*AREAS.values()])
-    axes.pcolormesh(said.columns, said.index, number, cmap=colours, vmin=-0.5, vmax=len(AREAS) - 0.5, rasterized=True)
-    lines = axes.contour(gaps.columns, gaps.index, gaps, levels=[0.5, 1, 2, 3], colors="#777777", linewidths=0.7)
-    axes.clabel(lines, fmt="%g", fontsize=7)
-    for at, excess, words in NOTES.values():
-        axes.text(at, excess, words, ha="left" if at < 1 else "center", va="center", fontsize=7, bbox=PLATE)
+    x, y, points = said.columns.to_numpy(), said.index.to_numpy(), gaps.to_numpy(dtype=float)
+    if min(said.shape) > 1:
+        number = said.map([*AREAS].index).to_numpy()
+        colours = ListedColormap([*AREAS.values()])
+        axes.pcolormesh(x, y, number, cmap=colours, vmin=-0.5, vmax=len(AREAS) - 0.5, rasterized=True)
+        levels = [level for level in (0.5, 1, 2, 3) if points.min() < level < points.max()]
+        if levels:
+            lines = axes.contour(x, y, points, levels=levels, colors="#777777", linewidths=0.7)
+            axes.clabel(lines, fmt="%g", fontsize=7)
+    else:  # a line has no area
+        axes.scatter(own["difficulty"], own["excess"], c=[AREAS[verdict] for verdict in own["verdict"]], edgecolors="#777777")
+    for verdict, (at, excess, words) in NOTES.items():
+        inside = x[0] <= at <= x[-1] and y[0] <= excess <= y[-1]
+        if inside and said.to_numpy()[np.abs(y - excess).argmin(), np.abs(x - at).argmin()] == verdict:
+            axes.text(at, excess, words, ha="left" if at < 1 else "center", va="center", fontsize=7, bbox=PLATE)
     paper = table[(table["panel"] == "gap") & (table["source"] == "paper") & (table["series"] == TRUE)]
     style.paper_points(axes, paper["difficulty"], paper["excess"], STYLES[CODED])
     for name, at, excess in paper[["benchmark", "difficulty", "excess"]].itertuples(index=False):
         axes.annotate(name, (at, excess), (0, 7), textcoords="offset points", ha="center", fontsize=7, bbox=PLATE)
-    _axis(axes)
+    _axis(axes, table)
     axes.set(
         title="(c) Where the loss grows (Pass@1, points)\ncircles: the paper's benchmarks, as placed here",
         ylabel="draft's excess on the wrong wording (probability)",
@@ -316,6 +437,7 @@ def _draw_map(axes: "Axes", table: "pd.DataFrame") -> None:
     axes.grid(visible=False)
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Say both gaps, ours and the paper's, and where the growth ends."""
 

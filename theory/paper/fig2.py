@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory import exact, parameters, plotting, probs, synthetic
-from theory.paper import style
+from theory import exact, parameters, plotting, probs, verifiers
+from theory.paper import knobs, real, style
+from theory.paper.knobs import Rules
 from theory.probs import Array
 from theory.truncation import MinP
 from theory.verifiers import CoS, Lenience, SpecCascade, TokenVerifier, TruncationSampling
@@ -43,9 +44,8 @@ COLUMNS = {
     "max_overshoot": "max π/p; one value a panel",
 }
 
-TOKENS = 15
-SEED = 5
-"""The first under which at least three tokens are of each kind, and severe ones lie both in the allowed set and off it."""
+ROWS = "zipf:15,corruption=noise,strength=1,seed=5"
+"""The first seed under which at least three tokens are of each kind, and severe ones lie both in the allowed set and off it."""
 
 LENIENCE = 0.5
 
@@ -57,6 +57,8 @@ RULES: dict[str, TokenVerifier] = {
 }
 """Panel to rule, in the paper's order."""
 
+DRAWN = tuple(RULES.values())
+
 LAWS = ("π = λp + (1 - λ)q", "π ≤ p/ℓ", "π = q on A, renormalised", "π = p on A, renormalised")
 """What each panel shows, in a few signs."""
 
@@ -64,9 +66,21 @@ COLOURS = plotting.ROW_COLOURS | {"target": "#56B4E9", "draft": "#CC79A7", "over
 """The paper's: target blue, draft pink, overlap orange, law purple."""
 
 
-def rows(seed: int = SEED) -> tuple[Array, Array]:
-    """Give the target and the draft of all panels, (15,) each, in falling order of p."""
-    return synthetic.zipf(TOKENS, exponent=1, corruption="noise", strength=1, rng=np.random.default_rng(seed))
+def rows(given: real.Rows = ROWS, position: int = 0) -> tuple[Array, Array]:
+    """Give the target and the draft of all panels, (V,) each, in falling order of p.
+
+    Raises
+    ------
+    ValueError
+        For a position that is not there.
+    """
+    texts = real.texts(given, "rows")
+    parameters.check_count("position", position, 0)
+    if position >= len(texts.p):
+        raise ValueError(f"position = {position}: must be a whole number in [0, {len(texts.p) - 1}], the positions of the rows")
+    p, q = texts.p[position], texts.q[position]
+    order = np.argsort(-p, kind="stable")
+    return p[order], q[order]
 
 
 def printed(rule: TokenVerifier, p: Array, q: Array) -> Array:
@@ -101,67 +115,114 @@ def printed(rule: TokenVerifier, p: Array, q: Array) -> Array:
     return np.asarray(kept / kept.sum())
 
 
-def regions(p: Array, q: Array) -> Array:
+def regions(p: Array, q: Array, lenience: float = LENIENCE) -> Array:
     """Name the piece of Eq. 10 in which each token lies."""
-    return np.where(q <= p, "underestimated", np.where(q <= p / LENIENCE, "moderate", "severe"))
+    return np.where(q <= p, "underestimated", np.where(q <= p / lenience, "moderate", "severe"))
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute every panel's law, by the verifier and by the paper's closed form; there is nothing to coarsen."""
+def _printed(rule: TokenVerifier, p: Array, q: Array) -> Array:
+    """Give the closed form where the paper has one, else NaN."""
+    has_one = isinstance(rule, CoS | Lenience | TruncationSampling) or (
+        isinstance(rule, SpecCascade) and rule.fallback == "redraft"
+    )
+    return printed(rule, p, q) if has_one else np.full(p.shape, np.nan)
+
+
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    rows: real.Rows = ROWS,
+    position: int = 0,
+    rules: Rules = DRAWN,
+    lenience: float = LENIENCE,
+) -> "pd.DataFrame":
+    """Compute the law of each rule on one pair of rows, by the verifier and by the paper's closed form where it has one.
+
+    Parameters
+    ----------
+    quick : bool
+        There is nothing to coarsen.
+    rows : (p, q), short name of synthetic rows, trace, path, or list of traces
+        Where the pair of rows stands; rows of the target and of the draft over the same tokens.
+    position : int
+        Which of the rows, from 0.
+    rules : verifiers, or names of verifiers
+        Any, a panel each.
+    lenience : float
+        ℓ in (0, 1] of the regions that tokens are sorted into.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    p, q = rows()
+    p, q = _rows(rows, position)
+    chosen = knobs.listed("rules", verifiers.resolve_all(rules, "rules"))
+    parameters.check("lenience", lenience, "(0, 1]")
     parts = []
-    for letter, rule in zip("abcd", RULES.values(), strict=True):
+    for letter, rule in zip(style.letters(len(chosen)), chosen, strict=True):
         baseline = rule.baseline(p)
         numbers = exact.summarise(rule, p, q, ["total_variation", "total_variation_to_baseline", "max_overshoot"])
         part = {
             "panel": letter,
             "rule": str(rule),
-            "token": np.arange(1, TOKENS + 1),
+            "token": np.arange(1, p.size + 1),
             "p": p,
             "q": q,
             "overlap": np.minimum(p, q),
             "induced": rule.induced(p, q),
-            "printed": printed(rule, p, q),
+            "printed": _printed(rule, p, q),
             "ceiling": np.nan if rule.ceiling is None else float(rule.ceiling),
-            "region": regions(p, q),
-            "kept": np.full(TOKENS, True) if baseline is None else baseline > 0,
+            "region": regions(p, q, lenience),
+            "kept": np.full(p.size, True) if baseline is None else baseline > 0,
             **numbers,
         }
         parts.append(pd.DataFrame(part)[list(COLUMNS)])
     return pd.concat(parts, ignore_index=True)
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
-    """Draw the four panels side by side, as the paper does."""
-    figure, axes = style.panels(figure, 1, 4, 11, 3.6, sharey=True)
-    top = 1.1 * max(table[["p", "q", "induced"]].to_numpy().max(), (table["ceiling"] * table["p"]).max())
-    for ax, (letter, part), name, law in zip(axes[0], table.groupby("panel"), RULES, LAWS, strict=True):
+_rows = rows  # `compute` has a knob of that name
+
+
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None, tokens: int = 15) -> "Figure":
+    """Draw the panels side by side, as the paper does; of many tokens the most probable ones."""
+    parameters.check_count("tokens", tokens)
+    panels = list(table.groupby("panel", sort=False))
+    lines, columns = style.grid(len(panels), 4)
+    figure, axes = style.panels(ax, lines, columns, 2.75 * columns, 3.6 * lines, sharey=True)
+    seen = table[table["token"] <= tokens]
+    top = 1.1 * np.nanmax([*seen[["p", "q", "induced"]].to_numpy().ravel(), *(seen["ceiling"] * seen["p"])])
+    papers = {str(rule): f"{name}\n{law}" for (name, rule), law in zip(RULES.items(), LAWS, strict=True)}
+    for (letter, one), (_, part) in zip(style.lettered(axes, len(panels)), panels, strict=True):
         p, q, induced = (part[column].to_numpy() for column in ("p", "q", "induced"))
-        ceiling = None if part["ceiling"].isna().any() else part["ceiling"].iloc[0]
-        options: dict[str, Any] = {"colours": COLOURS, "legend": False, "ax": ax}
-        plotting.plot_induced(p, q, induced, ceiling, len(part), f"({letter}) {name}\n{law}", **options)
-        shown = part["token"].isin((1, 5, 10, 15))
-        ax.set_xticks(part["token"][shown] - 1, part["token"][shown])
-        ax.set(xlabel="token, in falling order of p", ylim=(0, top))
-        ax.grid(axis="x", visible=False)
-        cut = part["kept"].sum() - 0.5
-        if not part["kept"].all():
-            ax.axvline(cut, color=COLOURS["ceiling"], linewidth=0.8)
-            words: dict[str, Any] = {"color": COLOURS["ceiling"], "fontsize": 8, "va": "top"}
-            ax.text(cut - 0.2, 0.99 * top, "kept", ha="right", **words)
-            ax.text(cut + 0.2, 0.99 * top, "discarded", ha="left", **words)
-        first = part.iloc[0]
+        first, shown = part.iloc[0], min(tokens, len(part))
         rule, apart, most = first[["rule", "total_variation", "max_overshoot"]]
+        ceiling = None if part["ceiling"].isna().any() else first["ceiling"]
+        options: dict[str, Any] = {"colours": COLOURS, "legend": False, "ax": one}
+        plotting.plot_induced(p, q, induced, ceiling, shown, f"({letter}) {papers.get(rule, rule)}", **options)
+        ticks = [1, *range(5, shown + 1, 5 * max(1, shown // 30))]
+        one.set_xticks([tick - 1 for tick in ticks], ticks)
+        one.set(xlabel="token, in falling order of p" + (f"\n(first {shown} of {len(part)})" if shown < len(part) else ""))
+        one.set(ylim=(0, top))
+        one.grid(axis="x", visible=False)
+        cut = part["kept"].sum() - 0.5
+        if cut < shown - 1:
+            one.axvline(cut, color=COLOURS["ceiling"], linewidth=0.8)
+            words: dict[str, Any] = {"color": COLOURS["ceiling"], "fontsize": 8, "va": "top"}
+            one.text(cut - 0.2, 0.99 * top, "kept", ha="right", **words)
+            one.text(cut + 0.2, 0.99 * top, "discarded", ha="left", **words)
         summary = f"{rule.removeprefix('truncation-sampling:')}\nTV(π, p) = {apart:.2f}\nmax π/p = {most:.2f}"
-        ax.text(0.98, 0.88, summary, transform=ax.transAxes, ha="right", va="top", fontsize=8)
-    for ax in axes[0, 1:]:
-        ax.set_ylabel("")
-    style.legend_below(figure, *axes[0])
+        one.text(0.98, 0.88, summary, transform=one.transAxes, ha="right", va="top", fontsize=8)
+    for one in axes[:, 1:].flat:
+        one.set_ylabel("")
+    style.legend_below(figure, *figure.axes)
     return figure
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Compare the four laws, and each with its closed form."""
     first = table.groupby("panel").first()

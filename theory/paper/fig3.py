@@ -10,17 +10,18 @@ the share of tokens that are not overshot, 1 - induced mass on tokens more than 
 the ceiling at ℓ = 0.2, lenience has all of it by construction; CoS shows what that is worth. Both with 95% bands over prompts.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory import divergences
-from theory.paper import real, style, tables, tradeoff
+from theory import divergences, parameters, verifiers
+from theory.paper import accuracy, knobs, real, style, tables, tradeoff
 from theory.paper.agreement import SIDES, beside, span, worst
 from theory.paper.intervals import over_prompts
-from theory.paper.tables import GAMMA, Setting
-from theory.probs import Array
+from theory.paper.knobs import Rules
+from theory.paper.tables import BENCHMARKS, GAMMA
+from theory.verifiers import Strict, TokenVerifier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,65 +51,110 @@ METHODS = ("lenience", "cos_draft_weight")
 OVERSHOOT = 5
 """What induced/target is above where a token is overshot: the ceiling of the paper's most lenient setting."""
 
-LACKS: dict[str, Callable[[Array, Array], Any]] = {
-    "likeness": divergences.total_variation,
-    "no overshoot": lambda induced, target: divergences.overshoot_mass(induced, target, OVERSHOOT),
-}
-"""Measure on the trace to what it is 1 minus."""
+LIKENESS, NO_OVERSHOOT = "likeness", "no overshoot"
+"""Measures on the trace: 1 - TV, and 1 - induced mass on overshot tokens."""
 
 
-def traced(settings: Iterable[Setting]) -> list[dict[str, Any]]:
-    """Give the rows of the trace for some settings, each measure after the other."""
-    rows = []
-    for method, parameter in settings:
-        rule = tables.verifier(method, parameter)
-        rates, (target, draft) = real.acceptance(rule), real.rows()
-        x, induced = real.block_efficiency(rates, GAMMA), rule.induced(target, draft)
-        for measure, lack in LACKS.items():
-            y = over_prompts(100 * (1 - lack(induced, target).reshape(rates.shape).mean(axis=-1)))
-            about = {"source": "trace", "benchmark": real.PAIR, "measure": measure, "method": method, "parameter": parameter}
-            rows.append(about | x.named("block_efficiency") | y.named("quality") | dict.fromkeys(tradeoff.FITTED, False))
-    return sorted(rows, key=lambda row: list(LACKS).index(row["measure"]))
+def traced(rules: Iterable[TokenVerifier], gamma: int, texts: real.Texts, overshoot: float) -> list[dict[str, Any]]:
+    """Give the rows of the trace for some rules, each measure after the other."""
+    found: dict[str, list[dict[str, Any]]] = {LIKENESS: [], NO_OVERSHOOT: []}
+    for rule in rules:
+        method, parameter = tables.setting_of(rule)
+        x, induced = real.block_efficiency(texts.acceptance(rule), gamma), rule.induced(texts.p, texts.q)
+        lacks = {
+            LIKENESS: divergences.total_variation(induced, texts.p),
+            NO_OVERSHOOT: divergences.overshoot_mass(induced, texts.p, overshoot),
+        }
+        for measure, lack in lacks.items():
+            y = over_prompts(100 * (1 - texts.means(lack)))
+            about = {"source": "trace", "benchmark": texts.name, "measure": measure, "method": method, "parameter": parameter}
+            found[measure].append(
+                about | x.named("block_efficiency") | y.named("quality") | dict.fromkeys(tradeoff.FITTED, False)
+            )
+    return [row for rows in found.values() for row in rows]
 
 
-def grid(method: str, quick: bool) -> list[Setting]:
-    """Give the settings of a line in the order of the sweep, from strict on; the paper's are among them."""
+def sweep(method: str, quick: bool = False) -> list[TokenVerifier]:
+    """Give the rules of a line in the order of the sweep, from strict on; the paper's are among them."""
     step = 0.2 if quick else 0.05
     ends = (1.0, 0.2) if method == "lenience" else (0.0, 0.8)
     values = np.linspace(*ends, round(0.8 / step) + 1)
-    return [(method, round(float(value), 6)) for value in values]
+    return [tables.verifier(method, round(float(value), 6)) for value in values]
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute both axes for the paper's settings and between them; ``quick`` leaves out what lies between."""
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    rules: Rules | None = None,
+    gamma: int = GAMMA,
+    benchmarks: Sequence[str] = BENCHMARKS,
+    trace: real.Rows | None = None,
+    overshoot: float = OVERSHOOT,
+    runs: int = accuracy.RUNS,
+) -> "pd.DataFrame":
+    """Compute both axes for some rules on the paper's benchmarks and on a real pair.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to leave out what lies between the paper's settings, where ``rules`` is not given.
+    rules : verifiers, or names of verifiers
+        Any. Default: strict, lenience with l from 1 to 0.2, and CoS with a draft weight from 0 to 0.8, in steps of 0.05.
+    gamma : int
+        Drafted tokens in a block, at least 1. The models are fitted at 10, and the paper's rows are shown at 10 only.
+    benchmarks : sequence of str
+        Of the paper's, a panel each.
+    trace : trace, path, list of them, or rows (p, q)
+        Whose rows the last panels have. Default: the bundled one.
+    overshoot : float
+        c in (0, inf): a token is overshot where it is more than c times as likely as under the target.
+    runs : int
+        Runs over a benchmark's problems, at least 1, for the bands of our accuracies.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    settings: list[Setting] = [("strict", None), *(setting for method in METHODS for setting in grid(method, quick))]
-    rows = tradeoff.both_sides(settings) + traced(settings)
+    default = [Strict(), *(rule for method in METHODS for rule in sweep(method, quick))]
+    chosen = default if rules is None else knobs.listed("rules", verifiers.resolve_all(rules, "rules"))
+    parameters.check_count("gamma", gamma)
+    parameters.check_count("runs", runs)
+    parameters.check("overshoot", overshoot, "(0, inf)")
+    places = knobs.choices("benchmarks", benchmarks, BENCHMARKS)
+    rows = tradeoff.both_sides(chosen, places, gamma, runs) + traced(chosen, gamma, real.texts(trace), overshoot)
     return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"parameter": float})
 
 
 QUALITY = {
     "accuracy": tradeoff.ACCURACY_LABEL,
-    "likeness": "1 - TV(induced, target) (%)",
-    "no overshoot": f"1 - mass above {OVERSHOOT} × target (%)",
+    LIKENESS: "1 - TV(induced, target) (%)",
+    NO_OVERSHOOT: "1 - mass above {} × target (%)",
 }
 """Measure to its axis."""
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
-    """Draw the paper's four panels, and the real pair by two measures."""
-    figure, axes = style.panels(figure, 2, 3, 11, 7.2)
-    panels = table.groupby(["benchmark", "measure"], sort=False)
-    for ax, letter, ((name, measure), part) in zip(axes.flat, "abcdef", panels, strict=True):
-        tradeoff.draw(ax, part, METHODS)
-        ax.set_title(f"({letter}) {name}" + (f", a real pair: {measure}" if name == real.PAIR else ""))
-        ax.set(xlabel=tradeoff.EFFICIENCY_LABEL, ylabel=QUALITY[str(measure)])
-    for group in (axes.flat[:4], axes.flat[4:]):  # the paper's panels share their vertical axis
-        low, high = zip(*(ax.get_ylim() for ax in group), strict=True)
-        for ax in group:
-            ax.set_ylim(min(low), max(high))
-    style.legend_below(figure, axes[0, 0], columns=3, methods=("strict", *METHODS))
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
+    """Draw a panel for each benchmark, and the real pair by two measures."""
+    panels = list(table.groupby(["benchmark", "measure"], sort=False))
+    rows, columns = style.grid(len(panels), 3)
+    figure, axes = style.panels(ax, rows, columns, 11 * columns / 3, 3.6 * rows)
+    methods = tradeoff.methods_of(table)
+    shared, above = [], knobs.varied(table).get("overshoot", OVERSHOOT)
+    for (letter, one), ((name, measure), part) in zip(style.lettered(axes, len(panels)), panels, strict=True):
+        tradeoff.draw(one, part, methods)
+        one.set_title(f"({letter}) {name}" + (f", a real pair: {measure}" if measure != "accuracy" else ""))
+        one.set(xlabel=tradeoff.EFFICIENCY_LABEL, ylabel=QUALITY[str(measure)].format(above))
+        shared.append((measure == "accuracy", one))
+    for accuracies in (True, False):  # the paper's panels share their vertical axis, and so do the trace's
+        group = [one for paper, one in shared if paper is accuracies]
+        low, high = zip(*(one.get_ylim() for one in group), strict=True)
+        for one in group:
+            one.set_ylim(min(low), max(high))
+    style.legend_below(figure, *figure.axes, columns=3, methods=methods.values())
     return figure
 
 
@@ -125,6 +171,7 @@ def gains(both: "pd.DataFrame", method: str, parameter: float) -> "pd.DataFrame"
     return own - strict
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Compare both axes with the paper's, and say what the real pair shows."""
     both = beside(table, tradeoff.COMPARED)

@@ -18,12 +18,13 @@ the mean Δ under Lemma 1 depends on it.
 Bands hold the mean with 95% confidence: normal over simulated pairs, Student's t over the 8 prompts of the trace.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from theory import exact, probs
-from theory.paper import calibration, real, style, tables
+from theory import exact, parameters, probs
+from theory.paper import calibration, knobs, real, style, tables
 from theory.paper.agreement import span
 from theory.paper.intervals import Interval, normal, over_prompts
 from theory.probs import Array, RowsLike
@@ -123,7 +124,7 @@ def changes(truncation: Truncation, p: Array, q: Array) -> Changes:
     return Changes(change, *lemma_1(truncation, p, q))
 
 
-def pairs(share: float, temperature: float, count: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def pairs(share: float, temperature: float, count: int, rng: np.random.Generator, tokens: int = TOKENS) -> tuple[Array, Array]:
     """Draw simulated pairs of one kind.
 
     Parameters
@@ -136,32 +137,46 @@ def pairs(share: float, temperature: float, count: int, rng: np.random.Generator
         Of pairs.
     rng : numpy.random.Generator
         The source of randomness.
+    tokens : int
+        Vocabulary size.
 
     Returns
     -------
-    p, q : ndarray, shape (count, 100)
+    p, q : ndarray, shape (count, tokens)
         Rows of the target and of the draft.
     """
-    own, other = rng.standard_normal((2, count, TOKENS))
+    own, other = rng.standard_normal((2, count, tokens))
     mixed = (np.sqrt(share) * own + np.sqrt(1 - share) * other) / temperature
     p, q = (probs.normalise(np.exp(logits - logits.max(axis=-1, keepdims=True))) for logits in (own, mixed))
     return probs.check_pair(p, q)
 
 
-def _simulated(quick: bool) -> list[dict[str, Any]]:
-    weights = {series: np.array([int(part) for part in series.split("/")]) / 10 for series in SHARES}
+class Simulation(NamedTuple):
+    """What is drawn and counted."""
+
+    shares: list[str]
+    likeness: list[float]
+    temperatures: list[float]
+    tokens: int
+    number: int
+    seed: int
+
+
+def _simulated(drawing: Simulation, grids: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    count = drawing.number
+    weights = {series: _weights(series, len(drawing.likeness)) for series in drawing.shares}
     records = []
-    for temperature in TEMPERATURES:
-        rng = np.random.default_rng(SEED)
-        drawn = [pairs(share, temperature, PAIRS, rng) for share in KINDS]
+    for temperature in drawing.temperatures:
+        rng = np.random.default_rng(drawing.seed)
+        drawn = [pairs(share, temperature, count, rng, drawing.tokens) for share in drawing.likeness]
         for name, rule in TRUNCATIONS.items():
-            for parameter in SIMULATED[name][:: 4 if quick else 1]:
+            for parameter in grids[name]:
                 kinds = [changes(rule(parameter), *pair) for pair in drawn]
                 change, gain, loss, positive = (
                     np.array([value.mean() for value in values])
                     for values in (*zip(*kinds, strict=True), [kind.change > 0 for kind in kinds])
                 )
-                variance = np.array([kind.change.var(ddof=1) / PAIRS for kind in kinds])
+                variance = np.array([kind.change.var(ddof=1) / count for kind in kinds])
                 error = max(_error(kind) for kind in kinds)
                 for series, weight in weights.items():
                     mean = normal(weight @ change, np.sqrt(weight**2 @ variance))
@@ -182,30 +197,38 @@ def _simulated(quick: bool) -> list[dict[str, Any]]:
     return records
 
 
+def _weights(series: str, kinds: int) -> Array:
+    """Read the shares of the kinds, such as 8/1/1."""
+    parts = series.split("/") if isinstance(series, str) else []
+    if len(parts) != kinds or not all(part.isdecimal() for part in parts) or not sum(map(int, parts)):
+        raise ValueError(f"shares: {series!r} must be {kinds} whole numbers, as in {'/'.join(['1'] * kinds)}, not all of them 0")
+    whole = np.array([int(part) for part in parts])
+    return np.asarray(whole / whole.sum())
+
+
 def _error(found: Changes) -> float:
     return float(np.abs(found.change - (found.gain - found.loss)).max())
 
 
-def _traced(quick: bool) -> list[dict[str, Any]]:
-    p, q = real.rows()
+def _traced(texts: real.Texts, grids: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    p, q = texts.p, texts.q
     strict = exact.acceptance_rate(Strict(), p, q)
     records = []
     for name, rule in TRUNCATIONS.items():
-        for parameter in TRACED[name][:: 4 if quick else 1]:
+        for parameter in grids[name]:
             truncation = rule(parameter)
             found = changes(truncation, p, q)
             both = exact.acceptance_rate(Strict(), truncation.truncate(p), truncation.truncate(q)) - strict
             common = {"source": "trace", "truncation": name, "parameter": parameter}
             terms = {"gain": found.gain.mean(), "loss": found.loss.mean(), "error": _error(found)}
-            records.append(common | {"series": TARGET} | _mean(found.change) | terms)
-            records.append(common | {"series": BOTH} | _mean(both))
+            records.append(common | {"series": TARGET} | _mean(texts, found.change) | terms)
+            records.append(common | {"series": BOTH} | _mean(texts, both))
     return records
 
 
-def _mean(change: Array) -> dict[str, float]:
-    """Give the mean over positions, its band over prompts, and how often it is positive."""
-    band = over_prompts(real.by_prompt(change).mean(axis=1))
-    return band.named("change") | {"positive": float((change > 0).mean())}
+def _mean(texts: real.Texts, change: Array) -> dict[str, float]:
+    """Give the mean over texts, its band over them, and how often the change is positive."""
+    return over_prompts(texts.means(change)).named("change") | {"positive": float((change > 0).mean())}
 
 
 def _reported() -> list[dict[str, Any]]:
@@ -227,18 +250,76 @@ def _reported() -> list[dict[str, Any]]:
     return records
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute the change of acceptance on simulated pairs and on the real one; ``quick`` takes every fourth parameter."""
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    shares: Sequence[str] = SHARES,
+    likeness: Sequence[float] = KINDS,
+    temperatures: Sequence[float] = TEMPERATURES,
+    p_bases: Sequence[float] | None = None,
+    epsilons: Sequence[float] | None = None,
+    trace_epsilons: Sequence[float] | None = None,
+    tokens: int = TOKENS,
+    count: int = PAIRS,
+    seed: int = SEED,
+    trace: real.Rows | None = None,
+) -> "pd.DataFrame":
+    """Compute the change of acceptance on simulated pairs and on the real one.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to take every fourth parameter, where they are not given.
+    shares : sequence of str
+        Whole numbers with strokes between them, how many drafts of each kind a line mixes.
+    likeness : sequence of float
+        ρ of each kind of draft in [0, 1]: the share of its logits' variance that is the target's.
+    temperatures : sequence of float
+        T of the simulated drafts, in (0, inf), a row of panels each; the target's is 1.
+    p_bases : sequence of float
+        Of min-p, in (0, 1]. Default: 17 from 0.1 to 0.9.
+    epsilons : sequence of float
+        Of η on simulated pairs, in (0, 1]. Default: 9 from 0.005 to 0.025.
+    trace_epsilons : sequence of float
+        Of η on the real pair, in (0, 1]. Default: 13 from 0.005 to 0.25, in equal ratios.
+    tokens : int
+        Vocabulary of simulated pairs, at least 1.
+    count : int
+        Simulated pairs of each kind, at least 2.
+    seed : int
+        Of the simulation, at least 0.
+    trace : trace, path, list of them, or rows (p, q)
+        The real pair. Default: the bundled one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    return pd.DataFrame(_simulated(quick) + _traced(quick) + _reported(), columns=list(COLUMNS))
+    def among(name: str, given: Sequence[float] | None, papers: Array) -> list[float]:
+        return papers[:: 4 if quick else 1].tolist() if given is None else sorted(knobs.numbers(name, given, "(0, 1]"))
+
+    for name, value, least in (("tokens", tokens, 1), ("count", count, 2), ("seed", seed, 0)):
+        parameters.check_count(name, value, least)
+    drawing = Simulation(
+        knobs.listed("shares", shares),
+        knobs.numbers("likeness", likeness, "[0, 1]"),
+        knobs.numbers("temperatures", temperatures, "(0, inf)"),
+        tokens,
+        count,
+        seed,
+    )
+    min_p = among("p_bases", p_bases, SIMULATED["min-p"])
+    simulated = {"min-p": min_p, "eta": among("epsilons", epsilons, SIMULATED["eta"])}
+    recorded = {"min-p": min_p, "eta": among("trace_epsilons", trace_epsilons, TRACED["eta"])}
+    rows = _simulated(drawing, simulated) + _traced(real.texts(trace), recorded) + _reported()
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 # --- drawing --------------------------------------------------------------------------------------------------------
-
-
-COLOURS = dict(zip(sorted(SHARES, reverse=True), style.SERIES, strict=True))
-"""Of the five mixes, darker where more drafts match, then where more are partial."""
 
 
 class Words(NamedTuple):
@@ -256,27 +337,38 @@ WORDS = {
 """The ticks are the paper's."""
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
     """Draw the paper's two panels, below them the same with drafts as sharp as the target, and the real pair."""
-    figure, axes = style.panels(figure, 3, 2, 8, 9)
-    sharp, level = TEMPERATURES
-    rows = ((f"drafts sharper (T = {sharp:g})", sharp), (f"drafts as sharp (T = {level:g})", level), ("real pair", None))
-    letters = iter("abcdef")
+    temperatures = list(table["temperature"].dropna().unique())
+    figure, axes = style.panels(ax, len(temperatures) + 1, 2, 8, 3 * (len(temperatures) + 1))
+    rows = [*((_sharpness(temperature), temperature) for temperature in temperatures), ("real pair", None)]
+    letters = iter(style.letters(2 * len(rows)))
     for line, (name, temperature) in zip(axes, rows, strict=True):
-        for ax, truncation in zip(line, TRUNCATIONS, strict=True):
+        for one, truncation in zip(line, TRUNCATIONS, strict=True):
             part = table[table["truncation"] == truncation]
             sampling, label, ticks = WORDS[truncation]
             if temperature is None:
-                _draw_real(ax, part, truncation)
+                _draw_real(one, part, truncation)
             else:
-                _draw_simulated(ax, part, temperature)
-                ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+                _draw_simulated(one, part, temperature, top=temperature == temperatures[0])
+                _tick(one, ticks, part.loc[part["source"] == "simulated", "parameter"])
                 if truncation == "eta":
-                    ax.ticklabel_format(axis="y", scilimits=(-3, -3), useMathText=True)
-            ax.axhline(0, color="#000000", linewidth=0.8, zorder=1)
-            ax.set(title=f"({next(letters)}) {sampling}, {name}", xlabel=label, ylabel="Δ acceptance (probability)")
+                    one.ticklabel_format(axis="y", scilimits=(-3, -3), useMathText=True)
+            one.axhline(0, color="#000000", linewidth=0.8, zorder=1)
+            one.set(title=f"({next(letters)}) {sampling}, {name}", xlabel=label, ylabel="Δ acceptance (probability)")
     style.legend_below(figure, *axes.flat, columns=2)
     return figure
+
+
+def _sharpness(temperature: float) -> str:
+    than = "sharper" if temperature < 1 else "as sharp" if temperature == 1 else "flatter"
+    return f"drafts {than} (T = {temperature:g})"
+
+
+def _tick(ax: "Axes", ticks: Sequence[float], drawn: "pd.Series[float]") -> None:
+    """Set the paper's ticks, where its range is drawn."""
+    if drawn.min() <= ticks[0] and ticks[-1] <= drawn.max():
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
 
 
 def _band(ax: "Axes", rows: "pd.DataFrame", color: str, label: str, **looks: Any) -> None:
@@ -284,12 +376,17 @@ def _band(ax: "Axes", rows: "pd.DataFrame", color: str, label: str, **looks: Any
     ax.fill_between(rows["parameter"], rows["change_low"], rows["change_high"], color=color, alpha=0.15, linewidth=0)
 
 
-def _draw_simulated(ax: "Axes", part: "pd.DataFrame", temperature: float) -> None:
-    for series in SHARES:
-        _band(ax, part[(part["temperature"] == temperature) & (part["series"] == series)], COLOURS[series], series)
-    if temperature == TEMPERATURES[0]:
-        top = part[part["series"] == TOP]
-        ax.plot(top["parameter"], top["change"], color="#777777", linestyle=":", label="top of the paper's axis")
+def _draw_simulated(ax: "Axes", part: "pd.DataFrame", temperature: float, top: bool) -> None:
+    own = part[part["temperature"] == temperature]
+    shares = list(dict.fromkeys(own["series"]))
+    # darker where more drafts match, then where more are partial
+    order = sorted(shares, key=lambda series: [int(share) for share in series.split("/")], reverse=True)
+    colours = dict(zip(order, style.gradient(len(order)), strict=True))
+    for series in shares:
+        _band(ax, own[own["series"] == series], colours[series], series)
+    end = part[part["series"] == TOP]
+    if top and len(end):
+        ax.plot(end["parameter"], end["change"], color="#777777", linestyle=":", label="top of the paper's axis")
 
 
 def _draw_real(ax: "Axes", part: "pd.DataFrame", truncation: str) -> None:
@@ -308,6 +405,7 @@ def _draw_real(ax: "Axes", part: "pd.DataFrame", truncation: str) -> None:
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Compare sizes and signs with the paper's, and Lemma 1 with the verifiers."""
     sharp, level = (table[table["temperature"] == temperature] for temperature in TEMPERATURES)

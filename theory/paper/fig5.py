@@ -12,19 +12,19 @@ be easier to draft. On the real pair there is a hint of it. Strict verification 
 in the min-p set at 0.9 than of the others, though by no more than the error of the difference (`followers`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from theory import exact, traces
-from theory.paper import real, style, tables, tradeoff
+from theory import exact, parameters, traces
+from theory.paper import knobs, real, style, tables, tradeoff
 from theory.paper.agreement import SIDES, beside, rank_correlation, span
 from theory.paper.intervals import Interval, over_prompts
 from theory.paper.tables import BENCHMARKS, GAMMA, Setting
 from theory.probs import Array
 from theory.truncation import MinP
-from theory.verifiers import Strict, TokenVerifier, TruncationSampling
+from theory.verifiers import FALLBACKS, SpecCascade, Strict, TokenVerifier, TruncationSampling, TypicalAcceptance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,9 +58,19 @@ EFFICIENCY = ("block_efficiency", "block_efficiency_low", "block_efficiency_high
 WHOLE, TRUNCATED = "whole", "truncated"
 
 
-def parameters_of(truncation: str, quick: bool) -> list[float]:
+def parameters_of(truncation: str, quick: bool = False) -> list[float]:
     """Give the parameters of a line; the paper's five are among them."""
     return [round(float(value), 6) for value in np.linspace(*ENDS[truncation], 5 if quick else 33)]
+
+
+def rules_of(truncation: str, values: Sequence[float], fallback: str) -> dict[str, list[TokenVerifier]]:
+    """Give the rules of a row of the figure at some parameters, by method."""
+    if truncation == "min-p":
+        lossy: list[TokenVerifier] = [SpecCascade(value, fallback) for value in values]
+    else:
+        lossy = [TypicalAcceptance(value, fallback=fallback) for value in values]
+    sampling, verification = METHODS[truncation]
+    return {sampling: [tables.verifier(sampling, value) for value in values], verification: lossy}
 
 
 def drafts(method: str, source: str) -> tuple[str, ...]:
@@ -70,20 +80,20 @@ def drafts(method: str, source: str) -> tuple[str, ...]:
     return (TRUNCATED, WHOLE) if source == "trace" else (TRUNCATED,)
 
 
-def rates(rule: TokenVerifier, draft: str) -> Array:
-    """Give the acceptance rates along the real texts, shape (prompts, positions), with a draft whole or cut by its own set.
+def rates(rule: TokenVerifier, draft: str, texts: real.Texts | None = None) -> list[Array]:
+    """Give the acceptance rates along each text, the bundled ones by default, with a draft whole or cut by its own set.
 
     Raises
     ------
     ValueError
         For a truncated draft under a rule that is not truncation sampling.
     """
+    texts = real.bundled() if texts is None else texts
     if draft == WHOLE:
-        return real.acceptance(rule)
+        return texts.acceptance(rule)
     if not isinstance(rule, TruncationSampling):
         raise ValueError(f"rule = {rule}: only truncation sampling has a set by which to truncate the draft")
-    p, q = real.rows()
-    return real.by_prompt(np.asarray(exact.acceptance_rate(rule, p, rule.truncation.truncate(q)), dtype=float))
+    return texts.each(np.asarray(exact.acceptance_rate(rule, texts.p, rule.truncation.truncate(texts.q)), dtype=float))
 
 
 class Followers(NamedTuple):
@@ -111,65 +121,117 @@ def followers(p_base: float) -> Followers:
     >>> round(found.kept, 2), round(found.cut, 2), round(found.difference.value, 2)
     (0.63, 0.6, 0.03)
     """
-    strict = real.acceptance(Strict())
+    texts = real.bundled()
     trace = traces.example().with_tail_tokens(real.TAIL_TOKENS)
     places = np.asarray(trace.ids) == np.asarray(trace.tokens)[:, None]
-    before = real.by_prompt((places & MinP(p_base).allowed(real.rows()[0])).any(axis=-1))[:, :-1]
-    after = strict[:, 1:]
+    within = texts.each((places & MinP(p_base).allowed(texts.p)).any(axis=-1))
+    before = np.array([own[:-1] for own in within])
+    after = np.array([own[1:] for own in texts.acceptance(Strict())])
     kept, cut = (np.array([row[own == side].mean() for row, own in zip(after, before, strict=True)]) for side in (True, False))
     return Followers(float(after[before].mean()), float(after[~before].mean()), over_prompts(kept - cut))
 
 
-def _ours(quick: bool) -> Iterator[dict[str, Any]]:
-    for benchmark in (*BENCHMARKS, real.PAIR):
-        source = "trace" if benchmark == real.PAIR else "theory"
-        for truncation, methods in METHODS.items():
+def _ours(
+    grids: Mapping[str, Sequence[float]], fallback: str, gamma: int, benchmarks: Sequence[str], texts: real.Texts
+) -> Iterator[dict[str, Any]]:
+    for benchmark in (*benchmarks, texts.name):
+        source = "trace" if benchmark == texts.name else "theory"
+        for truncation, values in grids.items():
+            found = rules_of(truncation, values, fallback)
             settings: list[Setting] = [("strict", None)]
-            settings += [(method, value) for method in methods for value in parameters_of(truncation, quick)]
-            rules = [tables.verifier(*setting) for setting in settings]
-            found = tradeoff.efficiencies(benchmark, rules) if source == "theory" else None
+            settings += [(method, value) for method in found for value in values]
+            rules: list[TokenVerifier] = [Strict(), *(rule for own in found.values() for rule in own)]
+            predicted = tradeoff.efficiencies(benchmark, rules, gamma) if source == "theory" else None
             for place, (rule, (method, parameter)) in enumerate(zip(rules, settings, strict=True)):
                 for draft in drafts(method, source):
                     value = (
-                        found.named("block_efficiency", place)
-                        if found
-                        else real.block_efficiency(rates(rule, draft), GAMMA).named("block_efficiency")
+                        predicted.named("block_efficiency", place)
+                        if predicted
+                        else real.block_efficiency(rates(rule, draft, texts), gamma).named("block_efficiency")
                     )
                     about = {"source": source, "benchmark": benchmark, "truncation": truncation, "method": method}
                     yield about | {"parameter": parameter, "draft": draft} | value
 
 
-def _reported() -> Iterator[dict[str, Any]]:
+def _reported(benchmarks: Sequence[str]) -> Iterator[dict[str, Any]]:
     for truncation, methods in METHODS.items():
         for row in tradeoff.reported(("strict", *methods)):
-            yield row | {"truncation": truncation, "draft": drafts(row["method"], "paper")[0]}
+            if row["benchmark"] in benchmarks:
+                yield row | {"truncation": truncation, "draft": drafts(row["method"], "paper")[0]}
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute the lines on the four benchmarks and the real pair; ``quick`` takes the paper's parameters only."""
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    p_bases: Sequence[float] | None = None,
+    epsilons: Sequence[float] | None = None,
+    fallback: str = "target",
+    gamma: int = GAMMA,
+    benchmarks: Sequence[str] = BENCHMARKS,
+    trace: real.Rows | None = None,
+) -> "pd.DataFrame":
+    """Compute the lines on the paper's benchmarks and the real pair.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to take the paper's five parameters of each kind only, where they are not given.
+    p_bases : sequence of float
+        Of min-p sampling and SpecCascade, in (0, 1]. Default: 33 from 0.1 to 0.9.
+    epsilons : sequence of float
+        Of eta sampling and typical acceptance, in (0, 1]. Default: 33 from 0.05 to 0.25.
+    fallback : str
+        What SpecCascade and typical acceptance draw a replacement from, of `theory.verifiers.FALLBACKS`.
+    gamma : int
+        Drafted tokens in a block, at least 1. The models are fitted at 10, and the paper's rows are shown at 10 only.
+    benchmarks : sequence of str
+        Of the paper's, a column each.
+    trace : trace, path, list of them, or rows (p, q)
+        Whose rows the last column has. Default: the bundled one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    return pd.DataFrame([*_reported(), *_ours(quick)], columns=list(COLUMNS)).astype({"parameter": float})
+    grids = {
+        "min-p": parameters_of("min-p", quick) if p_bases is None else knobs.numbers("p_bases", p_bases, "(0, 1]"),
+        "eta": parameters_of("eta", quick) if epsilons is None else knobs.numbers("epsilons", epsilons, "(0, 1]"),
+    }
+    knobs.choice("fallback", fallback, FALLBACKS)
+    parameters.check_count("gamma", gamma)
+    places = knobs.choices("benchmarks", benchmarks, BENCHMARKS)
+    paper = _reported(places) if gamma == GAMMA else ()
+    rows = [*paper, *_ours(grids, fallback, gamma, places, real.texts(trace))]
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"parameter": float})
 
 
 # --- drawing --------------------------------------------------------------------------------------------------------
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
-    """Draw the paper's two rows of four panels, and the real pair in a fifth column."""
-    figure, axes = style.panels(figure, 2, 5, 13, 6, sharex="row", sharey="col")  # a benchmark's two panels as in the paper
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
+    """Draw the two rows of the paper's figure, a column for each benchmark, and the real pair in the last column."""
+    places = list(table["benchmark"].unique())
+    pairs = set(table.loc[table["source"] == "trace", "benchmark"])
+    # a benchmark's two panels share an axis, as in the paper
+    figure, axes = style.panels(ax, 2, len(places), 2.6 * len(places), 6, sharex="row", sharey="col")
     for line, truncation in zip(axes, METHODS, strict=True):
         own = table[table["truncation"] == truncation]
-        ticks = tables.settings_of(METHODS[truncation][0])
-        for ax, (_, part) in zip(line, own.groupby("benchmark", sort=False), strict=True):
-            _draw(ax, part, METHODS[truncation])
-            ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-            ax.set_xlabel(LABELS[truncation])
+        for one, (_, part) in zip(line, own.groupby("benchmark", sort=False), strict=True):
+            _draw(one, part, METHODS[truncation])
+            one.set_xlabel(LABELS[truncation])
+        low, high = own["parameter"].min(), own["parameter"].max()
+        ticks = [tick for tick in tables.settings_of(METHODS[truncation][0]) if low <= tick <= high]
+        for one in line if len(ticks) > 1 else ():
+            one.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         line[0].set_ylabel("block efficiency\n(tokens per target call)")
-    for ax, letter, benchmark in zip(axes[0], "abcde", table["benchmark"].unique(), strict=True):
-        ax.set_title(f"({letter}) {benchmark}" + (", a real pair" if benchmark == real.PAIR else ""))
-    methods = [method for pair in METHODS.values() for method in pair]
-    style.legend_below(figure, *axes[:, [0, 4]].ravel(), methods=("strict", *methods))
+    for (letter, one), place in zip(style.lettered(axes[0], len(places)), places, strict=True):
+        one.set_title(f"({letter}) {place}" + (", a real pair" if place in pairs else ""))
+    methods = [style.METHODS[method] for pair in METHODS.values() for method in pair]
+    style.legend_below(figure, *axes[:, [0, -1]].ravel(), methods=(style.METHODS["strict"], *methods))
     return figure
 
 
@@ -212,6 +274,7 @@ def rises(both: "pd.DataFrame", method: str) -> "pd.DataFrame":
     return type(both)(ends[1] - ends[0], columns=list(SIDES))
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Say how far each method is off and whether its direction is right, and what the real pair does."""
     methods = {method: style.METHODS[method][0] for pair in METHODS.values() for method in reversed(pair)}

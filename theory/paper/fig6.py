@@ -14,12 +14,13 @@ What the model misses is truncation sampling: in it a truncated target is met ab
 certain to one digit at most.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory.paper import real, style, tables, trees
+from theory import parameters
+from theory.paper import knobs, real, style, tables, trees
 from theory.paper.agreement import beside, rank_correlation, span
 
 if TYPE_CHECKING:
@@ -57,14 +58,58 @@ FITTED = ("strict", "lenience")
 LOSSY = ("spec_cascade", "typical_acceptance")
 """Truncation-based verification."""
 
+SETTINGS = {"p_bases": (0.1, 0.3, 0.5, 0.7, 0.9), "epsilons": (0.05, 0.1, 0.15, 0.2, 0.25), "leniences": tables.SWEEP}
+"""Parameters of Table 5."""
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute lengths and distortions for every row of Table 5 by each calibration, and on the trace.
+SWEPT = {"min_p_sampling": "p_bases", "spec_cascade": "p_bases", "eta_sampling": "epsilons", "typical_acceptance": "epsilons"}
+SWEPT |= {"lenience": "leniences"}
+"""Method to the knob that has its parameters."""
+
+
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    methods: Sequence[str] = METHODS,
+    p_bases: Sequence[float] = SETTINGS["p_bases"],
+    epsilons: Sequence[float] = SETTINGS["epsilons"],
+    leniences: Sequence[float] = SETTINGS["leniences"],
+    benchmarks: Sequence[str] = tables.BENCHMARKS,
+    depth: int = trees.DEPTH,
+    children: int = trees.CHILDREN,
+    tokens: int = trees.TOKENS,
+    count: int | None = None,
+    seed: int = trees.SEED,
+    trace: real.Rows | None = None,
+) -> "pd.DataFrame":
+    """Compute lengths and distortions for methods of Table 5 by each calibration, and on the trace.
 
     Parameters
     ----------
     quick : bool
-        Fewer nodes of the model, and two of the trace's eight texts.
+        Whether to take fewer nodes of the model, where ``count`` is not given, and the first two texts of the trace.
+    methods : sequence of str
+        Of `METHODS`.
+    p_bases : sequence of float
+        Of min-p sampling and SpecCascade, in (0, 1].
+    epsilons : sequence of float
+        Of eta sampling and typical acceptance, in (0, 1].
+    leniences : sequence of float
+        ℓ of lenience, in (0, 1].
+    benchmarks : sequence of str
+        Of the paper's, a column each.
+    depth : int
+        Levels of the tree, at least 1. The models are calibrated at 6, and the paper's rows are shown at 6 only.
+    children : int
+        Tokens tried at a node, in [1, tokens].
+    tokens : int
+        Vocabulary of the model's nodes, at least 2.
+    count : int
+        Nodes of the model, at least 1. Default: 200.
+    seed : int
+        Of the model's nodes, at least 0.
+    trace : trace, path, list of them, or rows (p, q)
+        The real pair, of texts with at least ``depth`` positions. Default: the bundled one.
 
     Returns
     -------
@@ -73,38 +118,46 @@ def compute(quick: bool = False) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    count, texts = (trees.QUICK_COUNT, 2) if quick else (trees.COUNT, None)
+    shown = knobs.choices("methods", methods, METHODS)
+    places = knobs.choices("benchmarks", benchmarks, tables.BENCHMARKS)
+    grids = {"p_bases": p_bases, "epsilons": epsilons, "leniences": leniences}
+    values = {name: knobs.numbers(name, own, "(0, 1]") for name, own in grids.items()}
+    settings = [(method, x) for method in shown for x in (values[SWEPT[method]] if method in SWEPT else [None])]
+    parameters.check_count("depth", depth)
+    texts = real.texts(trace)
+    size, shape = (trees.QUICK_COUNT if quick else trees.COUNT) if count is None else count, trees.Shape(tokens, children, seed)
     printed = tables.table_5().replace({"method": {"eagle3": "strict"}})
+    printed = printed[printed["method"].isin(shown) & printed["benchmark"].isin(places) & (depth == trees.DEPTH)]
     rows: list[dict[str, Any]] = [
         {"source": "paper", "reading": ""} | {str(name): row[name] for name in COLUMNS if name in row}
         for row in printed.to_dict("records")
     ]
     for source in trees.CALIBRATIONS:
-        for benchmark in tables.BENCHMARKS:
-            model = trees.calibrated(source, benchmark, count)
+        for benchmark in places:
+            model = trees.calibrated(source, benchmark, size, shape)
             place = {"source": source, "benchmark": benchmark, "sharpness": model.sharpness, "draft_error": model.error}
-            for method, x, reading in _grid(printed, both=source == "two numbers"):
-                rows.append(
-                    place | _row(method, x, reading, *trees.predict(source, benchmark, method, x, reading != "printed", count))
-                )
-    positions = real.by_prompt(real.rows()[0]).shape[1]
-    for method, x, reading in _grid(printed, both=False):
-        rates, *away = trees.measure(trees.recorded(texts), method, x)
-        length = float(real.accepted_length(rates.reshape(-1, positions), trees.DEPTH).mean())
-        rows.append({"source": "trace", "benchmark": real.PAIR} | _row(method, x, reading, length, *away))
+            for method, x, reading in _readings(settings, both=source == "two numbers"):
+                found = trees.predict(source, benchmark, method, x, reading != "printed", size, shape, depth)
+                rows.append(place | _row(method, x, reading, *found))
+    nodes, number = trees.recorded(2 if quick else None, texts, children), 2 if quick else None
+    for method, x, reading in _readings(settings, both=False):
+        rates, *away = trees.measure(nodes, method, x)
+        ends = np.cumsum(texts.lengths[:number])[:-1]
+        length = float(real.accepted_length(np.split(rates, ends), depth).mean())
+        rows.append({"source": "trace", "benchmark": texts.name} | _row(method, x, reading, length, *away))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     order = {method: place for place, method in enumerate(METHODS)}
     return table.sort_values("method", key=lambda names: names.map(order), kind="stable", ignore_index=True)
 
 
-def _grid(printed: "pd.DataFrame", both: bool) -> Iterator[tuple[str, float | None, str]]:
+def _readings(settings: "Iterable[tuple[str, float | None]]", both: bool) -> Iterator[tuple[str, float | None, str]]:
     """Give each method, parameter and reading; both readings of typical acceptance if so asked."""
-    for method, x in printed[["method", "parameter"]].drop_duplicates().itertuples(index=False):
+    for method, x in settings:
         readings = [""] if method not in LOSSY else ["coded"]
         if both and method == "typical_acceptance":
             readings.append("printed")
         for reading in readings:
-            yield method, None if method == "strict" else x, reading
+            yield method, x, reading
 
 
 def _row(method: str, x: float | None, reading: str, length: float, away: float, kl: float) -> dict[str, Any]:
@@ -195,6 +248,7 @@ def ranks(table: "pd.DataFrame") -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=["benchmark", "spearman"])
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Say how far predicted lengths are from the paper's, with one number a benchmark and with two, and what lossy rules pay."""
     sides = {source: paired(table, source) for source in trees.CALIBRATIONS}
@@ -222,25 +276,50 @@ def headline(table: "pd.DataFrame") -> str:
 # --- drawing --------------------------------------------------------------------------------------------------------
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
-    """Draw the paper's four panels, what each rule distorts below them, and how far predicted lengths agree."""
-    figure, axes = style.panels(figure, 3, 4, 13, 10.2)
-    two = paired(table, "two numbers")
-    for place, benchmark in enumerate(tables.BENCHMARKS):
-        rows = two[two["benchmark"] == benchmark]
-        _draw_accuracy(axes[0, place], rows)
-        _draw_distortion(axes[1, place], rows.rename(columns={"accepted_length_ours": "accepted_length"}))
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
+    """Draw a column for each benchmark, the paper's accuracy above what each rule distorts; below, how far lengths agree.
+
+    Where the table has no rows of the paper's, only what is distorted is drawn.
+    """
+    two, ours = paired(table, "two numbers"), table[(table["source"] == "two numbers") & (table["reading"] != "printed")]
+    places, trace = list(dict.fromkeys(ours["benchmark"])), table[table["source"] == "trace"]
+    if two.empty:
+        return _plot_ours(ours, places, trace, ax)
+    columns = max(4, len(places))
+    figure, axes = style.panels(ax, 3, columns, 13 * columns / 4, 10.2)
+    for place, benchmark in enumerate(places):
+        _draw_accuracy(axes[0, place], two[two["benchmark"] == benchmark])
+        _draw_distortion(axes[1, place], ours[ours["benchmark"] == benchmark])
         axes[0, place].set_title(f"({'abcd'[place]}) {benchmark}")
-        axes[1, place].set_xlim(axes[0, place].get_xlim())
+        low, high = zip(*(axis.get_xlim() for axis in axes[:2, place]), strict=True)
+        for axis in axes[:2, place]:
+            axis.set_xlim(min(low), max(high))
+    for spare in axes[:2, len(places) :].flat:
+        spare.remove()
     axes[0, 0].set_ylabel("accuracy or Pass@1 (%)")
     axes[1, 0].set_ylabel("ours: TV from the true baseline\n(probability)")
     _draw_parity(axes[2, 0], table)
     for axis, source, letter in zip(axes[2, 1:3], trees.CALIBRATIONS, "fg", strict=True):
-        _draw_agreement(axis, agreement(table, source))
-        axis.set_title(f"({letter}) off by, tokens, and rank ρ:\n{source} a benchmark")
-    axes[2, 2].set_yticklabels([])  # as beside it
-    _draw_distortion(axes[2, 3], table[table["source"] == "trace"])
-    axes[2, 3].set(title=f"(h) {real.PAIR}, a real pair", ylabel="TV from the true baseline\n(probability)")
+        found = agreement(table, source)
+        if len(found):
+            _draw_agreement(axis, found)
+            axis.set_title(f"({letter}) off by, tokens, and rank ρ:\n{source} a benchmark")
+        else:
+            axis.remove()
+    if axes[2, 2].figure is not None:
+        axes[2, 2].set_yticklabels([])  # as beside it
+    _draw_distortion(axes[2, 3], trace)
+    axes[2, 3].set(title=f"(h) {trace['benchmark'].iloc[0]}, a real pair", ylabel="TV from the true baseline\n(probability)")
+    _legend(figure)
+    return figure
+
+
+def _plot_ours(ours: "pd.DataFrame", places: list[str], trace: "pd.DataFrame", ax: "style.Place | None") -> "Figure":
+    figure, axes = style.panels(ax, 1, len(places) + 1, 3.25 * (len(places) + 1), 3.6)
+    for (letter, axis), place in zip(style.lettered(axes, len(places) + 1), [*places, ""], strict=True):
+        _draw_distortion(axis, ours[ours["benchmark"] == place] if place else trace)
+        axis.set_title(f"({letter}) {place or trace['benchmark'].iloc[0] + ', a real pair'}")
+    axes[0, 0].set_ylabel("TV from the true baseline\n(probability)")
     _legend(figure)
     return figure
 
@@ -281,7 +360,8 @@ def _draw_parity(axes: "Axes", table: "pd.DataFrame") -> None:
 
 
 def _draw_agreement(axes: "Axes", rows: "pd.DataFrame") -> None:
-    methods, benchmarks = [method for method in METHODS if method != "strict"], list(tables.BENCHMARKS)
+    methods = [method for method in METHODS if (rows["method"] == method).any()]
+    benchmarks = [benchmark for benchmark in tables.BENCHMARKS if (rows["benchmark"] == benchmark).any()]
     cells = {(row["method"], row["benchmark"]): (row["mean_absolute_error"], row["spearman"]) for row in rows.to_dict("records")}
     axes.imshow(
         [[cells[method, one][0] for one in benchmarks] for method in methods], cmap="Blues", vmin=0, vmax=0.6, aspect="auto"

@@ -12,13 +12,17 @@ counted as printed, with no allowance for noise. The paper's caption speaks of t
 of four.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory.paper import style, tables, tradeoff
+from theory import parameters, verifiers
+from theory.paper import accuracy, knobs, style, tables, tradeoff
 from theory.paper.agreement import SIDES, beside
-from theory.paper.tables import MATCHED, Setting
+from theory.paper.knobs import Rules
+from theory.paper.tables import BENCHMARKS, GAMMA, MATCHED
+from theory.verifiers import Strict, TokenVerifier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,31 +41,68 @@ METHODS = ("min_p_sampling", "spec_cascade", "eta_sampling", "typical_acceptance
 """In the paper's order, beside strict verification."""
 
 
-def grid(method: str, quick: bool) -> list[Setting]:
-    """Give the settings of a line, the paper's among them."""
+def sweep(method: str, quick: bool = False) -> list[TokenVerifier]:
+    """Give the rules of a line, the paper's among them."""
     paper = tables.settings_of(method)
     values = paper if quick else np.linspace(paper[0], paper[-1], 17)
-    return [(method, round(float(value), 6)) for value in values]
+    return [tables.verifier(method, round(float(value), 6)) for value in values]
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute both axes for the paper's settings and between them; ``quick`` leaves out what lies between."""
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    rules: Rules | None = None,
+    gamma: int = GAMMA,
+    benchmarks: Sequence[str] = BENCHMARKS,
+    runs: int = accuracy.RUNS,
+) -> "pd.DataFrame":
+    """Compute both axes for some rules on the paper's benchmarks.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to leave out what lies between the paper's settings, where ``rules`` is not given.
+    rules : verifiers, or names of verifiers
+        Any. Default: strict, and 17 settings each of min-p sampling, SpecCascade, eta sampling and typical acceptance, in the
+        ranges of Table 4.
+    gamma : int
+        Drafted tokens in a block, at least 1. The models are fitted at 10, and the paper's rows are shown at 10 only.
+    benchmarks : sequence of str
+        Of the paper's, a panel each.
+    runs : int
+        Runs over a benchmark's problems, at least 1, for the bands of our accuracies.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    settings: list[Setting] = [("strict", None), *(setting for method in METHODS for setting in grid(method, quick))]
-    return pd.DataFrame(tradeoff.both_sides(settings), columns=list(COLUMNS)).astype({"parameter": float})
+    default = [Strict(), *(rule for method in METHODS for rule in sweep(method, quick))]
+    chosen = default if rules is None else knobs.listed("rules", verifiers.resolve_all(rules, "rules"))
+    parameters.check_count("gamma", gamma)
+    parameters.check_count("runs", runs)
+    places = knobs.choices("benchmarks", benchmarks, BENCHMARKS)
+    rows = tradeoff.both_sides(chosen, places, gamma, runs)
+    return pd.DataFrame(rows, columns=list(COLUMNS)).astype({"parameter": float})
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
     """Draw one panel a benchmark."""
-    figure, axes = style.panels(figure, 2, 2, 12, 7.4)
-    for ax, letter, (name, part) in zip(axes.flat, "abcd", table.groupby("benchmark", sort=False), strict=True):
-        tradeoff.draw(ax, part, METHODS, bands=False)
-        strict = part[(part["method"] == "strict") & (part["source"] == "theory")].iloc[0]
-        grey: dict[str, Any] = {"color": "#000000", "alpha": 0.07, "linewidth": 0, "zorder": 0}
-        ax.axhspan(strict["quality_low"], strict["quality_high"], label="chance: 95% of 3 runs", **grey)
-        ax.set(title=f"({letter}) {name}", xlabel=tradeoff.EFFICIENCY_LABEL, ylabel=tradeoff.ACCURACY_LABEL)
-    style.legend_below(figure, *axes.flat, methods=("strict", *METHODS))
+    panels = list(table.groupby("benchmark", sort=False))
+    rows, columns = style.grid(len(panels), 2)
+    figure, axes = style.panels(ax, rows, columns, 6 * columns, 3.7 * rows)
+    methods = tradeoff.methods_of(table)
+    for (letter, one), (name, part) in zip(style.lettered(axes, len(panels)), panels, strict=True):
+        tradeoff.draw(one, part, methods, bands=False)
+        for _, strict in part[(part["method"] == "strict") & (part["source"] == "theory")].iterrows():
+            grey: dict[str, Any] = {"color": "#000000", "alpha": 0.07, "linewidth": 0, "zorder": 0}
+            label = f"chance: 95% of {knobs.varied(table).get('runs', accuracy.RUNS)} runs"
+            one.axhspan(strict["quality_low"], strict["quality_high"], label=label, **grey)
+        one.set(title=f"({letter}) {name}", xlabel=tradeoff.EFFICIENCY_LABEL, ylabel=tradeoff.ACCURACY_LABEL)
+    style.legend_below(figure, *figure.axes, methods=methods.values())
     return figure
 
 
@@ -99,6 +140,7 @@ def dominating(gap: "pd.DataFrame") -> "pd.Series[bool]":
     return (numbers >= 0).all(axis=1) & (numbers > 0).any(axis=1)
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Compare accuracies and gaps with the paper's, and with what chance leaves open."""
     both = beside(table, tradeoff.COMPARED)

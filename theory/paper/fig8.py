@@ -13,12 +13,13 @@ on. They meet where q = p (1 + ℓ)/ℓ: between p/ℓ and there the capped law 
 (c) Δ at each position of the real pair. The trace records no tail; spread as `real` spreads it, it lowers Δ a little.
 """
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from theory import divergences, exact, probs, synthetic
-from theory.paper import real, style
+from theory import divergences, exact, parameters, probs, synthetic
+from theory.paper import knobs, real, style
 from theory.paper.tables import SWEEP
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
@@ -59,9 +60,6 @@ TARGET, REST = (0.2, 0.6, 0.2), (0.2, 0.8)
 BINS = 8
 """Of the positions of panel c, equally many in each, in rising order of TV."""
 
-COLOURS = dict(zip(SWEEP, (style.SERIES[place] for place in (0, 1, 2, 4)), strict=True))
-"""Of each ℓ."""
-
 
 def delta(lenience: Number, p: RowsLike, q: RowsLike) -> Any:
     """Give Δ, the rejection rate of lenience over that of strict verification, for each pair of rows; 1 where p = q.
@@ -100,40 +98,62 @@ def least(lenience: float, distance: Array) -> Array:
     return np.maximum(0, 1 - (1 - distance) * (1 - lenience) / (lenience * distance))
 
 
-def rows(draft_probability: Array) -> tuple[Array, Array]:
-    """Give the target and the drafts of panel b, (3,) and (..., 3), one draft a probability of x."""
-    rest = np.multiply.outer(1 - draft_probability, REST)
-    return probs.check_pair(np.array(TARGET), np.concatenate([draft_probability[..., None], rest], axis=-1))
+def rows(draft_probability: Array, target: Sequence[float] = TARGET, rest: Sequence[float] = REST) -> tuple[Array, Array]:
+    """Give the target and the drafts of panel b, (V,) and (..., V), one draft a probability of x, the first token."""
+    others = np.multiply.outer(1 - draft_probability, rest)
+    return probs.check_pair(np.array(target), np.concatenate([draft_probability[..., None], others], axis=-1))
 
 
-def _synthetic(quick: bool) -> list[dict[str, Any]]:
-    distances = np.linspace(0.02, 0.98, 13 if quick else 49)
+class Panels(NamedTuple):
+    """The inputs, checked."""
+
+    leniences: list[float]
+    shown: float
+    tokens: int
+    number: int
+    seed: int
+    distances: list[float]
+    drafts: list[float]
+    target: list[float]
+    rest: list[float]
+    draft_probabilities: list[float]
+    bins: int
+
+
+def _synthetic(asked: Panels) -> list[dict[str, Any]]:
+    def drawn(distance: float) -> tuple[Array, Array]:
+        return synthetic.dirichlet(asked.tokens, distance, count=asked.number, rng=np.random.default_rng(asked.seed))
+
     records = []
-    for distance in distances:
-        p, q = synthetic.dirichlet(SIZE, float(distance), count=PAIRS, rng=np.random.default_rng(SEED))
-        for lenience in SWEEP:
+    for distance in asked.distances:
+        p, q = drawn(distance)
+        for lenience in asked.leniences:
             values = delta(lenience, p, q)
             low, high = np.quantile(values, (0.05, 0.95))
             common = {"panel": "a", "lenience": lenience, "total_variation": distance}
             records.append(common | {"series": "mean", "value": values.mean(), "low": low, "high": high})
-            if lenience == SHOWN:
-                records.append(common | {"series": "bound", "value": least(lenience, distance)})
-    for name, distance in DRAFTS.items():
-        p, q = synthetic.dirichlet(SIZE, distance, count=PAIRS, rng=np.random.default_rng(SEED))
-        common = {"panel": "a", "lenience": SHOWN, "total_variation": distance}
-        records.append(common | {"series": name, "value": delta(SHOWN, p[0], q[0])})  # drafts of one target
+            if lenience == asked.shown:
+                records.append(common | {"series": "bound", "value": least(lenience, np.array(distance))[()]})
+    for name, distance in zip(_names(len(asked.drafts)), asked.drafts, strict=True):
+        p, q = drawn(distance)
+        common = {"panel": "a", "lenience": asked.shown, "total_variation": distance}
+        records.append(common | {"series": name, "value": delta(asked.shown, p[0], q[0])})  # drafts of one target
     return records
 
 
-def _one_token(quick: bool) -> list[dict[str, Any]]:
-    probability = np.linspace(0, 1, 21 if quick else 101)
-    p, q = rows(probability)
+def _names(count: int) -> list[str]:
+    return [f"q{place + 1}" for place in range(count)]
+
+
+def _one_token(asked: Panels) -> list[dict[str, Any]]:
+    probability, first = np.array(asked.draft_probabilities), asked.target[0]
+    p, q = rows(probability, asked.target, asked.rest)
     distance = divergences.total_variation(p, q)
-    lenience = Lenience(SHOWN)
+    lenience = Lenience(asked.shown)
     series = {
-        "target": np.full(probability.size, TARGET[0]),
-        "ceiling": np.full(probability.size, TARGET[0] * lenience.ceiling),
-        "mixture": CoS(SHOWN).induced(p, q)[:, 0],
+        "target": np.full(probability.size, first),
+        "ceiling": np.full(probability.size, first * lenience.ceiling),
+        "mixture": CoS(asked.shown).induced(p, q)[:, 0],
         "lenience": lenience.induced(p, q)[:, 0],
         "accepted part": lenience.accepted(p, q)[:, 0],
     }
@@ -141,7 +161,7 @@ def _one_token(quick: bool) -> list[dict[str, Any]]:
         {
             "panel": "b",
             "series": name,
-            "lenience": SHOWN,
+            "lenience": asked.shown,
             "total_variation": distance[place],
             "draft_probability": probability[place],
             "value": values[place],
@@ -151,19 +171,19 @@ def _one_token(quick: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _traced() -> list[dict[str, Any]]:
-    p, q = real.rows()
+def _traced(asked: Panels, texts: real.Texts) -> list[dict[str, Any]]:
+    p, q = texts.p, texts.q
     distance = divergences.total_variation(p, q)
     order = np.argsort(distance, kind="stable")
     records = []
-    for lenience in SWEEP:
+    for lenience in asked.leniences:
         values = delta(lenience, p, q)
         common = {"panel": "c", "lenience": lenience}
-        for part in np.array_split(order, BINS):
+        for part in np.array_split(order, min(asked.bins, len(order))):
             low, high = np.quantile(values[part], (0.05, 0.95))
             found = {"total_variation": distance[part].mean(), "value": values[part].mean(), "low": low, "high": high}
             records.append(common | {"series": "mean"} | found)
-        if lenience == SHOWN:
+        if lenience == asked.shown:
             records += [
                 common | {"series": "position", "total_variation": x, "value": y} for x, y in zip(distance, values, strict=True)
             ]
@@ -175,56 +195,152 @@ def _traced() -> list[dict[str, Any]]:
     return records
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute Δ on synthetic pairs and on the real one, and the law of one token; ``quick`` takes fewer points of the lines."""
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    leniences: Sequence[float] = SWEEP,
+    shown: float = SHOWN,
+    tokens: int = SIZE,
+    count: int = PAIRS,
+    seed: int = SEED,
+    distances: Sequence[float] | None = None,
+    drafts: Sequence[float] = tuple(DRAFTS.values()),
+    target: Sequence[float] = TARGET,
+    rest: Sequence[float] = REST,
+    draft_probabilities: Sequence[float] | None = None,
+    trace: real.Rows | None = None,
+    bins: int = BINS,
+) -> "pd.DataFrame":
+    """Compute Δ on synthetic pairs and on the real one, and the law of one token.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to take fewer points of the lines, where they are not given.
+    leniences : sequence of float
+        ℓ of the lines, in (0, 1].
+    shown : float
+        ℓ of the five drafts, of the one token, and of the positions, in (0, 1]; one of ``leniences``.
+    tokens : int
+        Vocabulary of synthetic pairs, at least 2.
+    count : int
+        Synthetic pairs at each distance, at least 1.
+    seed : int
+        Of synthetic pairs, at least 0.
+    distances : sequence of float
+        TV(p, q) of synthetic pairs, in (0, 1 - 1/tokens]. Default: 49 from 0.02 to 0.98, those that the vocabulary allows.
+    drafts : sequence of float
+        TV(p, q) of the named drafts of one target, in (0, 1 - 1/tokens].
+    target : sequence of float
+        Row of the target in the panel of one token x, which stands first.
+    rest : sequence of float
+        How the draft shares what x leaves among the other tokens: a row, one token shorter than ``target``.
+    draft_probabilities : sequence of float
+        q(x), in [0, 1]. Default: 101 from 0 to 1.
+    trace : trace, path, list of them, or rows (p, q)
+        The real pair. Default: the bundled one.
+    bins : int
+        Groups of equally many positions of the real pair, at least 1.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    return pd.DataFrame(_synthetic(quick) + _one_token(quick) + _traced(), columns=list(COLUMNS))
+    for name, value, smallest in (("tokens", tokens, 2), ("count", count, 1), ("seed", seed, 0), ("bins", bins, 1)):
+        parameters.check_count(name, value, smallest)
+    parameters.check("shown", shown, "(0, 1]")
+    lines = sorted(knobs.numbers("leniences", leniences, "(0, 1]"))
+    knobs.choice("shown", shown, lines)
+    most = 1 - 1 / tokens
+    grid = [float(value) for value in np.linspace(0.02, 0.98, 13 if quick else 49) if value <= most]
+    points = np.linspace(0, 1, 21 if quick else 101).tolist()
+    first, others = (probs.check_rows(row, name) for row, name in ((target, "target"), (rest, "rest")))
+    if first.shape != (others.size + 1,) or others.ndim != 1:
+        raise ValueError(f"rest has {others.size} tokens and target {first.size}: it must have one less")
+    asked = Panels(
+        lines,
+        float(shown),
+        tokens,
+        count,
+        seed,
+        grid if distances is None else sorted(knobs.numbers("distances", distances, f"(0, {most}]")),
+        knobs.numbers("drafts", drafts, f"(0, {most}]"),
+        first.tolist(),
+        others.tolist(),
+        points if draft_probabilities is None else sorted(knobs.numbers("draft_probabilities", draft_probabilities, "[0, 1]")),
+        bins,
+    )
+    return pd.DataFrame(_synthetic(asked) + _one_token(asked) + _traced(asked, real.texts(trace)), columns=list(COLUMNS))
 
 
 # --- drawing --------------------------------------------------------------------------------------------------------
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
     """Draw the paper's two panels, and beside them the real pair."""
-    figure, axes = style.panels(figure, 1, 3, 11.5, 4.2)
+    figure, axes = style.panels(ax, 1, 3, 11.5, 4.2)
     drawn = (_draw_delta, _draw_one_token, _draw_positions)
     titles = ("Δ and distance, synthetic", "mixture and ceiling", "Δ and distance, real pair")
-    for ax, letter, draw, title in zip(axes[0], "abc", drawn, titles, strict=True):
-        draw(ax, table[table["panel"] == letter])
-        ax.set_title(f"({letter}) {title}")
+    for one, letter, draw, title in zip(axes[0], "abc", drawn, titles, strict=True):
+        draw(one, table[table["panel"] == letter], _shown(table))
+        one.set_title(f"({letter}) {title}")
     style.legend_below(figure, *axes[0], columns=4)
     return figure
 
 
+def _shown(table: "pd.DataFrame") -> float:
+    """Give the ℓ of the one token."""
+    return float(table.loc[table["panel"] == "b", "lenience"].iloc[0])
+
+
+def colours(leniences: Sequence[float]) -> dict[float, Any]:
+    """Give the colour of each ℓ, from dark to light; those of the paper keep theirs."""
+    own = dict(zip(SWEEP, (style.SERIES[place] for place in (0, 1, 2, 4)), strict=True))
+    if set(leniences) <= set(own):
+        return {value: own[value] for value in leniences}
+    return dict(zip(leniences, style.gradient(len(leniences)), strict=True))
+
+
 def _draw_means(ax: "Axes", part: "pd.DataFrame", **looks: Any) -> None:
     means = part[part["series"] == "mean"]
-    for lenience, color in COLOURS.items():
+    for lenience, color in colours(list(dict.fromkeys(means["lenience"]))).items():
         rows = means[means["lenience"] == lenience]
         ax.plot(rows["total_variation"], rows["value"], color=color, label=f"ℓ = {lenience:g}, mean", **looks)
     ax.set(xlabel="TV(p, q) (probability)", ylabel="Δ (share of strict rejections)", xlim=(0, 1), ylim=(-0.02, 1.05))
 
 
-def _draw_delta(ax: "Axes", part: "pd.DataFrame") -> None:
+def _draw_delta(ax: "Axes", part: "pd.DataFrame", lenience: float) -> None:
     _draw_means(ax, part)
-    shown = part[(part["series"] == "mean") & (part["lenience"] == SHOWN)]
-    band: dict[str, Any] = {"color": COLOURS[SHOWN], "alpha": 0.15, "linewidth": 0, "label": f"ℓ = {SHOWN:g}, 90% of pairs"}
+    colour = colours(list(dict.fromkeys(part["lenience"])))[lenience]
+    shown = part[(part["series"] == "mean") & (part["lenience"] == lenience)]
+    band: dict[str, Any] = {"color": colour, "alpha": 0.15, "linewidth": 0, "label": f"ℓ = {lenience:g}, 90% of pairs"}
     ax.fill_between(shown["total_variation"], shown["low"], shown["high"], **band)
     _draw_bound(ax, part)
-    drafts = part[part["series"].isin(DRAFTS)]
-    ax.plot(drafts["total_variation"], drafts["value"], "D", color=COLOURS[SHOWN], label="five drafts of one target")
+    drafts = part[part["series"].str.fullmatch(r"q\d+")]
+    ax.plot(drafts["total_variation"], drafts["value"], "D", color=colour, label=f"{_number(len(drafts))} of one target")
     for name, x, y in drafts[["series", "total_variation", "value"]].itertuples(index=False):
         ax.annotate(name, (x, y), xytext=(0, 6), textcoords="offset points", ha="center", fontsize=8)
 
 
+def _number(count: int) -> str:
+    return {1: "one draft", 5: "five drafts"}.get(count, f"{count} drafts")
+
+
 def _draw_bound(ax: "Axes", part: "pd.DataFrame") -> None:
-    bound = part[part["series"] == "bound"]
-    ax.plot(
-        bound["total_variation"], bound["value"], color=COLOURS[SHOWN], linestyle=":", label=f"ℓ = {SHOWN:g}, least of any pair"
-    )
+    bounds = part[part["series"] == "bound"]
+    for lenience, colour in colours(list(dict.fromkeys(part["lenience"]))).items():
+        bound = bounds[bounds["lenience"] == lenience]
+        if bound.empty:
+            continue
+        label = f"ℓ = {lenience:g}, least of any pair"
+        ax.plot(bound["total_variation"], bound["value"], color=colour, linestyle=":", label=label)
 
 
-def _draw_one_token(ax: "Axes", part: "pd.DataFrame") -> None:
+def _draw_one_token(ax: "Axes", part: "pd.DataFrame", lenience: float) -> None:
     lines = part.pivot_table(index="draft_probability", columns="series", values="value")
     looks: dict[str, dict[str, Any]] = {
         "ceiling": {"color": "#777777", "linestyle": "--", "label": "ceiling p/ℓ"},
@@ -251,15 +367,15 @@ def _draw_one_token(ax: "Axes", part: "pd.DataFrame") -> None:
     ax.set(xlabel="draft q(x) (probability)", ylabel="induced π(x) (probability)", xlim=(0, 1), ylim=(0, None))
 
 
-def _draw_positions(ax: "Axes", part: "pd.DataFrame") -> None:
-    points = part[part["series"] == "position"]
-    ax.plot(
-        points["total_variation"], points["value"], ".", color=COLOURS[SHOWN], alpha=0.3, label=f"ℓ = {SHOWN:g}, one position"
-    )
+def _draw_positions(ax: "Axes", part: "pd.DataFrame", lenience: float) -> None:
+    points, colour = part[part["series"] == "position"], colours(list(dict.fromkeys(part["lenience"])))[lenience]
+    label = f"ℓ = {lenience:g}, one position"
+    ax.plot(points["total_variation"], points["value"], ".", color=colour, alpha=0.3, label=label)
     _draw_means(ax, part, marker="o", markersize=4)
     _draw_bound(ax, part)
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Say where Δ does and does not grow with TV, and where the ceiling bites."""
     shown = table[(table["lenience"] == SHOWN) & (table["series"] == "mean")]

@@ -34,7 +34,8 @@ def over_prompts(values: Array) -> Interval:
     Parameters
     ----------
     values : ndarray, shape (prompts,)
-        One number each: positions of one text depend on each other, texts do not.
+        One number each: positions of one text depend on each other, texts do not. A single prompt has no band, and its ends are
+        NaN.
 
     Examples
     --------
@@ -43,5 +44,7 @@ def over_prompts(values: Array) -> Interval:
     """
     from scipy.stats import t
 
+    if values.size == 1:
+        return around(float(values[0]), float("nan"), "one prompt: no spread is seen")
     half = t.ppf((1 + LEVEL) / 2, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size)
     return around(float(values.mean()), float(half), f"Student's t over {values.size} prompts, {percent(LEVEL)}")

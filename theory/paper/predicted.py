@@ -10,9 +10,11 @@ order of min-p and eta sampling, which rise with their parameter where the model
 seems easier to draft, and the authors truncate the draft as well.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from theory.paper import calibration, style, tables
+from theory import parameters
+from theory.paper import calibration, knobs, style, tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,26 +45,63 @@ COLUMNS = {
 }
 
 SHOWN = "off-track"
-"""The model of the upper panels."""
+"""The model of the upper panels, where it is in the table; else the last one."""
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Give the predictions of every model beside Table 4, with their errors; ``quick`` changes nothing."""
-    agreement = calibration.agreement()
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    benchmarks: Sequence[str] = tables.BENCHMARKS,
+    models: Sequence[str] = calibration.MODELS,
+    probe: float = calibration.PROBE,
+    draws: int = calibration.DRAWS,
+    seed: int = 1,
+) -> "pd.DataFrame":
+    """Give the predictions of models beside Table 4, with their errors.
+
+    Parameters
+    ----------
+    quick : bool
+        There is nothing to coarsen.
+    benchmarks : sequence of str
+        Of the paper's, a column each.
+    models : sequence of str
+        Of `theory.paper.calibration.MODELS`.
+    probe : float
+        Draft weight of the CoS row whose accuracy the off-track models read: 0.2, 0.4, 0.6 or 0.8.
+    draws : int
+        Second runs of the paper's rows, at least 1, over which ``replicate_spearman`` is averaged.
+    seed : int
+        Of these, at least 0.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
+    places = knobs.choices("benchmarks", benchmarks, tables.BENCHMARKS)
+    shown = knobs.choices("models", models, calibration.MODELS)
+    knobs.choice("probe", probe, tables.SWEEP)
+    parameters.check_count("draws", draws)
+    parameters.check_count("seed", seed, 0)
+    agreement = calibration.agreement(probe, draws, seed)
     keys = ["model", "benchmark"]
     ranks = agreement[agreement["method"] == "all"][[*keys, "spearman", "replicate_spearman"]]
     errors = agreement[[*keys, "method", "mean_absolute_error"]]
-    table = calibration.predictions().merge(errors, on=[*keys, "method"]).merge(ranks, on=keys)
-    return table[[*COLUMNS]]
+    table = calibration.predictions(probe).merge(errors, on=[*keys, "method"]).merge(ranks, on=keys)
+    return table.loc[table["benchmark"].isin(places) & table["model"].isin(shown), [*COLUMNS]].reset_index(drop=True)
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
     """Draw predicted against reported block efficiency, and the error by model and method."""
-    figure, panels = style.panels(figure, 2, 4, 12, 6.4)
-    for letter, benchmark, above, below in zip("abcd", tables.BENCHMARKS, *panels, strict=True):
-        _draw_rows(above, table[(table["benchmark"] == benchmark) & (table["model"] == SHOWN)])
+    places, models = list(dict.fromkeys(table["benchmark"])), list(dict.fromkeys(table["model"]))
+    shown = SHOWN if SHOWN in models else models[-1]
+    figure, panels = style.panels(ax, 2, len(places), 3 * len(places), 6.4)
+    for letter, benchmark, above, below in zip(style.letters(len(places)), places, *panels, strict=True):
+        _draw_rows(above, table[(table["benchmark"] == benchmark) & (table["model"] == shown)])
         above.set_title(f"({letter}) {benchmark}")
-        _draw_errors(below, table[table["benchmark"] == benchmark])
+        _draw_errors(below, table[table["benchmark"] == benchmark], models)
     panels[0, 0].set_ylabel("predicted block efficiency\n(tokens per target call)")
     panels[1, 0].set_ylabel("mean absolute error\n(tokens per target call)")
     style.legend_below(figure, *panels.ravel(), columns=8)
@@ -79,12 +118,12 @@ def _draw_rows(axes: "Axes", rows: "pd.DataFrame") -> None:
             own["reported"], own["predicted"], xerr=own["reported_std"], color=colour, marker=marker, label=name, **looks
         )
     first = rows.iloc[0]
-    axes.text(0.04, 0.95, f"ρ = {first['spearman']:.2f} of 29 rows", transform=axes.transAxes, va="top")
+    axes.text(0.04, 0.95, f"ρ = {first['spearman']:.2f} of {len(rows)} rows", transform=axes.transAxes, va="top")
     axes.set_xlabel("reported block efficiency\n(tokens per target call)")
 
 
-def _draw_errors(axes: "Axes", rows: "pd.DataFrame") -> None:
-    places = {model: place for place, model in enumerate(calibration.MODELS)}
+def _draw_errors(axes: "Axes", rows: "pd.DataFrame", models: Sequence[str]) -> None:
+    places = {model: place for place, model in enumerate(models)}
     for method, own in rows.drop_duplicates(["model", "method"]).groupby("method", sort=False):
         if method != "strict":
             _, colour, marker = style.METHODS[str(method)]
@@ -94,6 +133,7 @@ def _draw_errors(axes: "Axes", rows: "pd.DataFrame") -> None:
     axes.set_ylim(bottom=0)
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Say how far off each family is, and how the ranks agree."""
     first = table.drop_duplicates(["model", "benchmark", "method"])

@@ -14,15 +14,16 @@ interpolation keeps there, on straight lines between its rows and strict verific
 (a) Pass@1 against block efficiency. (b) The same near strict verification, where the ceiling's rules are.
 """
 
-from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory import exact
-from theory.paper import accuracy, style, tables
+from theory import exact, parameters, verifiers
+from theory.paper import accuracy, knobs, style, tables
 from theory.paper.accuracy import Exam
-from theory.paper.tables import SWEEP
+from theory.paper.knobs import Rules
+from theory.paper.tables import GAMMA, SWEEP
 from theory.verifiers import AdaptiveInterpolation, CoS, Lenience, OvershootCeiling, Strict, TokenVerifier
 
 if TYPE_CHECKING:
@@ -49,13 +50,13 @@ COLUMNS = {
 
 BENCHMARK = "MBPP+"
 
-RULES: dict[str, Callable[[float], TokenVerifier]] = {
+RULES: dict[str, Any] = {
     "overshoot ceiling": OvershootCeiling,
     "lenience": Lenience,
     "adaptive interpolation": AdaptiveInterpolation,
     "CoS": CoS,
 }
-"""Rule to its verifier at λ."""
+"""Rule to its class, whose one parameter is λ."""
 
 CEILINGS = ("overshoot ceiling", "lenience")
 """Rules that put a ceiling on the law, max induced/target <= 1/λ."""
@@ -75,14 +76,14 @@ def max_overshoot(exam: Exam, verifier: TokenVerifier) -> float:
 
 def _rows(exam: Exam) -> tuple[Any, Any]:
     """Give target and draft at a routine and at a decisive step, (2, V) each."""
-    pair, opening = exam.chain.pair, exam.chain.opening
-    steps = [(), (0,) * (opening + exam.chain.routine)]
-    assert [exam.chain.plan[len(text)] for text in steps] == [False, True]
-    target, draft = (np.stack(rows) for rows in zip(*(pair.rows(text) for text in steps), strict=True))
+    harder = replace(exam.chain, difficulty=exam.chain.difficulty + 1)  # the easier problems may have no decisive step
+    steps = [(), (0,) * (harder.opening + harder.routine)]
+    assert [harder.plan[len(text)] for text in steps] == [False, True]
+    target, draft = (np.stack(rows) for rows in zip(*(harder.pair.rows(text) for text in steps), strict=True))
     return target, draft
 
 
-def matched(exam: Exam, efficiency: float) -> float:
+def matched(exam: Exam, efficiency: float, gamma: int = GAMMA) -> float:
     """Give Pass@1 in percent of CoS at the λ at which it reaches a block efficiency.
 
     Examples
@@ -95,49 +96,98 @@ def matched(exam: Exam, efficiency: float) -> float:
     from scipy.optimize import brentq
 
     def apart(lam: float) -> float:
-        return float(exam.block_efficiency(accuracy.as_run(CoS(lam)))) - efficiency
+        return float(exam.block_efficiency(accuracy.as_run(CoS(lam), gamma))) - efficiency
 
-    return exam.percent(CoS(float(brentq(apart, 0.0, 1.0, xtol=1e-12))))
+    return exam.percent(CoS(float(brentq(apart, 0.0, 1.0, xtol=1e-12))), gamma)
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute the rules on the exam of MBPP+, beside the paper's rows; see `COLUMNS`."""
+def sweep(name: str, quick: bool = False) -> list[TokenVerifier]:
+    """Give the rules of a line, by rising λ; those that are no ceilings also between the paper's."""
+    between = np.linspace(min(SWEEP), 1, 9 if quick else 33).round(6).tolist()
+    return [RULES[name](lam) for lam in sorted({*SWEEP, 1.0, *(between if name not in CEILINGS else [])})]
+
+
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    benchmark: str = BENCHMARK,
+    rules: Rules | None = None,
+    gamma: int = GAMMA,
+) -> "pd.DataFrame":
+    """Compute rules on the exam of a benchmark, beside the paper's rows.
+
+    Parameters
+    ----------
+    quick : bool
+        Whether to take fewer weights between the paper's, where ``rules`` is not given.
+    benchmark : str
+        Of the paper's; its Table 1 has MBPP+ only.
+    rules : verifiers, or names of verifiers
+        Any. Default: strict, and the overshoot ceiling, lenience, adaptive interpolation and CoS along λ.
+    gamma : int
+        Drafted tokens in a block, at least 1. The exam is fitted at 10, and the paper's rows are shown at 10 only.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    exam = accuracy.calibrate(BENCHMARK)
-    between = np.linspace(min(SWEEP), 1, 9 if quick else 33).round(6).tolist()
-    rows = [*_paper(), _ours(exam, "strict", 1.0, Strict())]
-    for name, rule in RULES.items():
-        rows += [_ours(exam, name, lam, rule(lam)) for lam in sorted({*SWEEP, 1.0, *(between if name not in CEILINGS else [])})]
+    knobs.choice("benchmark", benchmark, tables.BENCHMARKS)
+    parameters.check_count("gamma", gamma)
+    default = [Strict(), *(rule for name in RULES for rule in sweep(name, quick))]
+    chosen = default if rules is None else knobs.listed("rules", verifiers.resolve_all(rules, "rules"))
+    exam = accuracy.calibrate(benchmark)
+    rows = [*(_paper(benchmark) if gamma == GAMMA else ()), *(_ours(exam, rule, gamma, rules is not None) for rule in chosen)]
     return pd.DataFrame(rows)[[*COLUMNS]]
 
 
-def _ours(exam: Exam, name: str, lam: float, verifier: TokenVerifier) -> dict[str, Any]:
-    efficiency = float(exam.block_efficiency(accuracy.as_run(verifier)))
-    shown = lam in SWEEP or name == "strict"
+def named(rule: TokenVerifier) -> tuple[str, float]:
+    """Give the name of a rule in the table, and its λ; of a rule that is not in `RULES` as `tables.setting_of` does.
+
+    Examples
+    --------
+    >>> named(CoS(0.4)), named(Strict())
+    (('CoS', 0.4), ('strict', 1.0))
+    """
+    if isinstance(rule, Strict):
+        return "strict", 1.0
+    for name, make in RULES.items():
+        if type(rule) is make:
+            return name, float(next(iter(vars(rule).values())))
+    method, parameter = tables.setting_of(rule)
+    return method, np.nan if parameter is None else parameter
+
+
+def _ours(exam: Exam, verifier: TokenVerifier, gamma: int, chosen: bool) -> dict[str, Any]:
+    name, lam = named(verifier)
+    efficiency = float(exam.block_efficiency(accuracy.as_run(verifier, gamma)))
+    shown = chosen or lam in SWEEP or name == "strict"
     return {
         "source": "theory",
         "rule": name,
         "lambda": lam,
         "shown": shown,
         "block_efficiency": efficiency,
-        "pass_at_1": exam.percent(verifier),
+        "pass_at_1": exam.percent(verifier, gamma),
         "tv_per_token": tv_per_token(exam, verifier),
         "max_overshoot": max_overshoot(exam, verifier),
-        "matched_pass_at_1": matched(exam, efficiency) if shown and name in CEILINGS else np.nan,
+        "matched_pass_at_1": matched(exam, efficiency, gamma) if shown and name in CEILINGS else np.nan,
     }
 
 
-def _paper() -> list[dict[str, Any]]:
+def _paper(benchmark: str) -> list[dict[str, Any]]:
     """Give the paper's rows: strict, lenience and CoS from Table 4, the two halves from Table 1."""
     found = []
     names = {"strict": "strict", "lenience": "lenience", "cos_draft_weight": "CoS"}
-    four = tables.table_4().query("benchmark == @BENCHMARK and method in @names")
+    four = tables.table_4().query("benchmark == @benchmark and method in @names")
     for row in four.to_dict("records"):
         name, parameter = names[str(row["method"])], float(row["parameter"])
         lam = {"strict": 1.0, "CoS": round(1 - parameter, 12)}.get(name, parameter)
         found.append((name, lam, float(row["block_efficiency"]), float(row["accuracy_percent"])))
-    for row in tables.table_1().to_dict("records"):
+    for row in tables.table_1().to_dict("records") if benchmark == BENCHMARK else ():
         name = str(row["variant"]).replace("_", " ")
         found.append((name, float(row["lambda"]), float(row["block_efficiency"]), float(row["pass_at_1_percent"])))
     line = sorted((speed, kept) for name, _, speed, kept in found if name in ("strict", "adaptive interpolation"))
@@ -152,7 +202,7 @@ def _paper() -> list[dict[str, Any]]:
             "pass_at_1": kept,
             "tv_per_token": np.nan,
             "max_overshoot": np.nan,
-            "matched_pass_at_1": float(np.interp(speed, speeds, levels)) if name in CEILINGS else np.nan,
+            "matched_pass_at_1": float(np.interp(speed, speeds, levels)) if name in CEILINGS and len(line) > 1 else np.nan,
         }
         for name, lam, speed, kept in found
     ]
@@ -169,19 +219,23 @@ LOOKS: dict[str, tuple[str, str, str]] = {
 """Colour, marker and line of each rule: lenience and CoS as everywhere, their halves in colours of their own."""
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
     """Draw Pass@1 against block efficiency, as a whole and near strict verification."""
-    figure, axes = style.panels(figure, 1, 2, 10, 4.4)
+    figure, axes = style.panels(ax, 1, 2, 10, 4.4)
     whole, near = axes[0]
     for one in (whole, near):
         _draw(one, table)
         one.set(xlabel="block efficiency (tokens per target call)", ylabel="Pass@1 (%)")
     strict = table[table["rule"] == "strict"]
-    level = strict.loc[strict["source"] == "theory", "pass_at_1"].iloc[0]
-    near.axhspan(level - 1, level + 1, color="#EEEEEE", zorder=0, label="within a point of strict")
-    slow = strict["block_efficiency"].min()
-    near.set(xlim=(slow - 0.05, slow + 0.7), ylim=(level - 10, level + 2), title="(b) Near strict verification")
-    whole.set(title="(a) MBPP+, λ from 1 to 0.2")
+    ours = strict.loc[strict["source"] == "theory", "pass_at_1"]
+    if len(ours):
+        level, slow = ours.iloc[0], strict["block_efficiency"].min()
+        near.axhspan(level - 1, level + 1, color="#EEEEEE", zorder=0, label="within a point of strict")
+        near.set(xlim=(slow - 0.05, slow + 0.7), ylim=(level - 10, level + 2))
+    near.set(title="(b) Near strict verification")
+    inputs, lambdas = knobs.varied(table), table.loc[table["source"] == "theory", "lambda"]
+    span = f", λ from {lambdas.max():g} to {lambdas.min():g}" if "rules" not in inputs else ""
+    whole.set(title=f"(a) {inputs.get('benchmark', BENCHMARK)}{span}")
     half = table[(table["rule"] == "adaptive interpolation") & (table["source"] == "paper")]
     for lam, speed, kept in half[["lambda", "block_efficiency", "pass_at_1"]].itertuples(index=False):
         whole.annotate(f"λ = {lam:g}", (speed, kept), (-6, -3), textcoords="offset points", ha="right", va="top", fontsize=7)
@@ -191,19 +245,26 @@ def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
 
 
 def _draw(axes: "Axes", table: "pd.DataFrame") -> None:
-    for name, (colour, marker, line) in LOOKS.items():
-        own = table[(table["rule"] == name) & (table["source"] == "theory")]
+    ours = table[table["source"] == "theory"]
+    others = style.looks(name for name in dict.fromkeys(ours["rule"]) if name not in LOOKS and name != "strict")
+    looks_of = LOOKS | {name: (look.colour, look.marker, "-") for name, look in others.items()}
+    for name, (colour, marker, line) in looks_of.items():
+        own = ours[ours["rule"] == name]
         at = own["shown"].to_numpy().nonzero()[0].tolist()
         looks: dict[str, Any] = {"color": colour, "marker": marker}
-        axes.plot(own["block_efficiency"], own["pass_at_1"], line, markevery=at, markersize=4, label=name, **looks)
+        if len(own):
+            axes.plot(own["block_efficiency"], own["pass_at_1"], line, markevery=at, markersize=4, label=name, **looks)
         paper = table[(table["rule"] == name) & (table["source"] == "paper")]
         looks |= {"markerfacecolor": "none", "linestyle": "none"}
-        axes.plot(paper["block_efficiency"], paper["pass_at_1"], markersize=7, markeredgewidth=1.2, **looks)
+        if len(paper):
+            axes.plot(paper["block_efficiency"], paper["pass_at_1"], markersize=7, markeredgewidth=1.2, **looks)
     for source, draw in (("paper", style.paper_points), ("theory", style.our_line)):
         strict = table[(table["rule"] == "strict") & (table["source"] == source)]
-        draw(axes, strict["block_efficiency"], strict["pass_at_1"], "strict")
+        if len(strict):
+            draw(axes, strict["block_efficiency"], strict["pass_at_1"], "strict")
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Say what each half keeps, ours and the paper's, at its own speed and at equal speed."""
     shown = table[table["shown"]].sort_values("lambda")

@@ -10,13 +10,13 @@ both along q_t = (1 - t) q + t p, at p_base = 0.5 and ε = 0.15, the middles of 
 any t: the price of a choice made before the coin is thrown, which would not be there on average over candidates drawn from q.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from theory import divergences
-from theory.paper import real, style, tables, trees
+from theory import divergences, parameters
+from theory.paper import knobs, real, style, tables, trees
 from theory.paper.agreement import beside, worst
 from theory.paper.tables import MATCHED
 from theory.probs import Array
@@ -51,20 +51,59 @@ COLUMNS = {
 LENGTH = {"standard": "block_efficiency", "eagle3": "accepted_length"}
 """What each framework's tables call block efficiency; the paper counts the extra token in the first only."""
 
-GATES: dict[str, Truncation] = {"spec_cascade": MinP(0.5), "typical_acceptance": Eta(0.15)}
-"""Allowed sets of the divergences."""
+P_BASE, EPSILON = 0.5, 0.15
+"""Of the allowed sets of the divergences, the middles of the paper's sweeps."""
+
+GATES: dict[str, Truncation] = {"spec_cascade": MinP(P_BASE), "typical_acceptance": Eta(EPSILON)}
+"""These sets."""
 
 HALF_UNIT = 0.005
 """Printed numbers are off by at most so much: they have two decimals, in Tables 2 to 7 alike."""
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    p_base: float = P_BASE,
+    epsilon: float = EPSILON,
+    closeness: Sequence[float] | None = None,
+    benchmark: str = "MATH",
+    depth: int = trees.DEPTH,
+    children: int = trees.CHILDREN,
+    tokens: int = trees.TOKENS,
+    count: int | None = None,
+    seed: int = trees.SEED,
+    trace: real.Rows | None = None,
+) -> "pd.DataFrame":
     """Compute averages and gaps from the paper's rows, gaps of the tree model, and divergences as q approaches p.
 
     Parameters
     ----------
     quick : bool
-        Fewer nodes of the model, two of the trace's eight texts, and fewer points on the way from q to p.
+        Whether to take fewer nodes of the model, where ``count`` is not given, the first two texts of the trace, and fewer points
+        on the way from q to p, where ``closeness`` is not given.
+    p_base : float
+        Of SpecCascade's set in the divergences, in (0, 1].
+    epsilon : float
+        Of typical acceptance's set in the divergences, in (0, 1].
+    closeness : sequence of float
+        t of q_t = (1 - t) q + t p, rising in [0, 1], the last being 1. Default: 13 values with 1 - t falling to 1e-3 in equal
+        ratios, and 1.
+    benchmark : str
+        Of the paper's, whose calibrated nodes the synthetic rows are.
+    depth : int
+        Levels of the tree in the model's gaps, at least 1; it is calibrated at 6.
+    children : int
+        Tokens tried at a node, in [1, tokens].
+    tokens : int
+        Vocabulary of the model's nodes, at least 2.
+    count : int
+        Nodes of the model, at least 1. Default: 200.
+    seed : int
+        Of the model's nodes, at least 0.
+    trace : trace, path, list of them, or rows (p, q)
+        The real pair. Default: the bundled one.
 
     Returns
     -------
@@ -73,8 +112,21 @@ def compute(quick: bool = False) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    count = trees.QUICK_COUNT if quick else trees.COUNT
-    rows = [*_printed(), *_averages(), *_gaps(), *_model_gaps(count), *_divergences(quick)]
+    parameters.check("p_base", p_base, "(0, 1]")
+    parameters.check("epsilon", epsilon, "(0, 1]")
+    knobs.choice("benchmark", benchmark, tables.BENCHMARKS)
+    parameters.check_count("depth", depth)
+    way = _way(4 if quick else 13) if closeness is None else knobs.numbers("closeness", closeness, "[0, 1]")
+    if list(way) != sorted(way) or way[-1] != 1 or len(way) < 2:
+        raise ValueError(f"closeness = {knobs.write(list(way))}: must rise, from at least one number below 1 to 1")
+    size, shape = (trees.QUICK_COUNT if quick else trees.COUNT) if count is None else count, trees.Shape(tokens, children, seed)
+    texts = real.texts(trace)
+    nodes = {
+        "theory": trees.calibrated("one number", benchmark, size, shape).nodes,
+        "trace": trees.recorded(2 if quick else None, texts, children),
+    }
+    gates: dict[str, Truncation] = {"spec_cascade": MinP(p_base), "typical_acceptance": Eta(epsilon)}
+    rows = [*_printed(), *_averages(), *_gaps(), *_model_gaps(size, shape, depth), *_divergences(nodes, gates, way)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -120,14 +172,15 @@ def _gaps() -> Iterator[dict[str, Any]]:
                 yield from _gap_rows(framework, lossy, name, "rows", gaps)
 
 
-def _model_gaps(count: int) -> Iterator[dict[str, Any]]:
+def _model_gaps(count: int, shape: trees.Shape, depth: int) -> Iterator[dict[str, Any]]:
     """Give the gaps in accepted length that the tree model predicts; its calibration has seen neither side of them."""
     table = tables.table_5()
     for lossy, lossless in MATCHED.items():
         grid = table[table["method"] == lossy]["parameter"].unique()
 
         def mean_length(method: str, benchmark: str, grid: Any = grid) -> float:
-            return float(np.mean([trees.predict("two numbers", benchmark, method, float(x), True, count)[0] for x in grid]))
+            found = (trees.predict("two numbers", benchmark, method, float(x), True, count, shape, depth) for x in grid)
+            return float(np.mean([length for length, *_ in found]))
 
         gaps = {one: mean_length(lossy, one) - mean_length(lossless, one) for one in tables.BENCHMARKS}
         yield from _gap_rows("eagle3", lossy, "accepted_length_gap", "theory", gaps)
@@ -165,16 +218,20 @@ def approach(p: Array, q: Array, t: Any) -> Array:
     return np.asarray((1 - t) * q + t * p)
 
 
-def _divergences(quick: bool) -> Iterator[dict[str, Any]]:
-    model = trees.calibrated("one number", "MATH", trees.QUICK_COUNT if quick else trees.COUNT)
-    for source, nodes in {"theory": model.nodes, "trace": trees.recorded(2 if quick else None)}.items():
-        for t in closeness(4 if quick else 13):
-            draft = approach(nodes.p, nodes.q, t)
-            way = {"closeness": t, "total_variation": float(divergences.total_variation(nodes.p, draft).mean())}
-            for method, truncation in GATES.items():
+_way = closeness  # `compute` has a knob of that name
+
+
+def _divergences(
+    nodes: Mapping[str, trees.Nodes], gates: Mapping[str, Truncation], way: Sequence[float] | Array
+) -> Iterator[dict[str, Any]]:
+    for source, here in nodes.items():
+        for t in way:
+            draft = approach(here.p, here.q, t)
+            at = {"closeness": t, "total_variation": float(divergences.total_variation(here.p, draft).mean())}
+            for method, truncation in gates.items():
                 for framework, kl in (("standard", kl_single_draft), ("eagle3", kl_deterministic)):
                     place = {"part": "divergence", "framework": framework, "method": method, "benchmark": "", "quantity": "kl"}
-                    yield place | way | {"source": source, "value": float(np.mean(kl(nodes.p, draft, truncation)))}
+                    yield place | at | {"source": source, "value": float(np.mean(kl(here.p, draft, truncation)))}
 
 
 # --- agreement ------------------------------------------------------------------------------------------------------
@@ -208,6 +265,7 @@ def disagreements(table: "pd.DataFrame") -> "pd.DataFrame":
     return both[both["value_error"].abs() > room].reset_index(drop=True)
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Say which printed numbers follow from the paper's rows, and what becomes of both divergences."""
     both, odd = printed_and_found(table), disagreements(table)
@@ -258,9 +316,9 @@ SOURCES: dict[str, dict[str, Any]] = {
 """Source of a gap to its look."""
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
     """Draw Table 7's gaps, printed and from the rows, above the two divergences as q approaches p."""
-    figure, axes = style.panels(figure, 2, 2, 10.5, 7.8)
+    figure, axes = style.panels(ax, 2, 2, 10.5, 7.8)
     gaps = table[table["part"] == "gap"]
     accuracy = gaps["quantity"] == "accuracy_gap_points"
     _draw_gaps(axes[0, 0], gaps[accuracy])
@@ -268,9 +326,7 @@ def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
     _draw_gaps(axes[0, 1], gaps[~accuracy])
     axes[0, 1].set(title="(b) Table 7: block efficiency, lossy less its baseline", ylabel="gap (tokens per target call)")
     ways = table[table["part"] == "divergence"]
-    for axis, source, title in zip(
-        axes[1], ("theory", "trace"), ("(c) synthetic rows", f"(d) {real.PAIR}, a real pair"), strict=True
-    ):
+    for axis, source, title in zip(axes[1], ("theory", "trace"), ("(c) synthetic rows", f"(d) {knobs.pair(table)}"), strict=True):
         _draw_divergences(axis, ways[ways["source"] == source])
         axis.set(title=f"{title}: the draft approaches the target", xlabel="mean TV(p, q) (probability; q → p to the right)")
         axis.set_ylabel("mean KL to the truncated target (nats)")
@@ -301,7 +357,8 @@ def _draw_divergences(axes: "Axes", rows: "pd.DataFrame") -> None:
         axes.plot(way["total_variation"], way["value"], color=colour, linestyle=FRAMEWORKS[str(framework)][2])
         if framework == "eagle3":
             axes.plot(way["total_variation"].min(), limit, color=colour, marker=5, markersize=7, clip_on=False, zorder=5)
-    axes.set(xscale="log", yscale="log")
+    if (rows["total_variation"] > 0).any() and (rows["value"] > 0).any():
+        axes.set(xscale="log", yscale="log")
     axes.invert_xaxis()
 
 

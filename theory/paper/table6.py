@@ -11,15 +11,16 @@ of `accuracy`; acceptance, total variation and overshoot at a position of that m
 Pass@1, along its texts. Bars are the range over ℓ, which the mean hides.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from theory import exact, parameters, probs
-from theory.paper import accuracy, calibration, real, style, tables
+from theory import exact, parameters, probs, verifiers
+from theory.paper import accuracy, calibration, knobs, real, style, tables
 from theory.paper.agreement import rank_correlation
+from theory.paper.knobs import Rules
 from theory.paper.tables import GAMMA, SWEEP
 from theory.paper.tradeoff import MODEL, qualities
 from theory.parameters import Number
@@ -100,14 +101,14 @@ class DraftOrCeiling(TokenVerifier):
 SEEN = ("target", "lenience", "draft_below_ceiling_else_ceiling")
 """Rules whose rows in Table 4 the model was fitted on; the third has the second's law."""
 
-RULES: dict[str, Callable[[float], TokenVerifier]] = {
-    "target": lambda lenience: Strict(),
-    "draft_on_allowed_set_else_zero": lambda lenience: SpecCascade(P_BASE, "optimal"),
-    "lenience": Lenience,
-    "draft_below_ceiling_else_ceiling": DraftOrCeiling,
-    "draft_on_allowed_set_else_min_draft_ceiling": lambda lenience: HybridCeiling(P_BASE, lenience),
+RULES: dict[str, Callable[[float, float], TokenVerifier]] = {
+    "target": lambda lenience, p_base: Strict(),
+    "draft_on_allowed_set_else_zero": lambda lenience, p_base: SpecCascade(p_base, "optimal"),
+    "lenience": lambda lenience, p_base: Lenience(lenience),
+    "draft_below_ceiling_else_ceiling": lambda lenience, p_base: DraftOrCeiling(lenience),
+    "draft_on_allowed_set_else_min_draft_ceiling": lambda lenience, p_base: HybridCeiling(p_base, lenience),
 }
-"""Row of the paper's table to its rule at an ℓ, in its order."""
+"""Row of the paper's table to its rule at an ℓ and a p_base, in its order."""
 
 PER_TOKEN = ("acceptance_rate", "total_variation", "max_overshoot")
 """Quantities of `theory.exact` at one position."""
@@ -119,57 +120,108 @@ def per_token(rule: TokenVerifier, p: Array, q: Array) -> dict[str, float]:
     return {name: round(float(found[name].mean()), 12) for name in PER_TOKEN}
 
 
-def calibrated(rule: TokenVerifier) -> dict[str, float]:
-    """Give block efficiency and Pass@1 on MBPP+, and the quantities of `PER_TOKEN` at a position of the model on track."""
-    profile = calibration.profile(BENCHMARK, MODEL)
+def calibrated(rule: TokenVerifier, benchmark: str = BENCHMARK, gamma: int = GAMMA) -> dict[str, float]:
+    """Give block efficiency and Pass@1 on a benchmark, and the quantities of `PER_TOKEN` at a position of the model on track."""
+    profile = calibration.profile(benchmark, MODEL)
     kinds = [per_token(rule, p, q) for p, q in calibration.rows(profile.noise)]
     shares = profile.shares()
     means = {name: float(np.dot(shares, [kind[name] for kind in kinds])) for name in PER_TOKEN}
-    percent = accuracy.calibrate(BENCHMARK).percent(rule)
-    return {"block_efficiency": profile.block_efficiency(rule), "pass_at_1": percent} | means
+    percent = accuracy.calibrate(benchmark).percent(rule, gamma)
+    return {"block_efficiency": profile.block_efficiency(rule, gamma), "pass_at_1": percent} | means
 
 
-def traced(rule: TokenVerifier) -> dict[str, float]:
+def traced(rule: TokenVerifier, texts: real.Texts | None = None, gamma: int = GAMMA) -> dict[str, float]:
     """Give block efficiency and the quantities of `PER_TOKEN` on the real pair."""
-    efficiency = real.block_efficiency(real.acceptance(rule), GAMMA).value
-    return {"block_efficiency": efficiency} | per_token(rule, *real.rows())
+    texts = real.bundled() if texts is None else texts
+    efficiency = real.block_efficiency(texts.acceptance(rule), gamma).value
+    return {"block_efficiency": efficiency} | per_token(rule, texts.p, texts.q)
 
 
-def _ours() -> Iterator[dict[str, Any]]:
-    for rule, make in RULES.items():
-        for source, numbers in (("theory", calibrated), ("trace", traced)):
-            found = [numbers(make(lenience)) for lenience in SWEEP]
+def _ours(rows: Mapping[str, Sequence[TokenVerifier]], benchmark: str, gamma: int, texts: real.Texts) -> Iterator[dict[str, Any]]:
+    def theory(rule: TokenVerifier) -> dict[str, float]:
+        return calibrated(rule, benchmark, gamma)
+
+    def trace(rule: TokenVerifier) -> dict[str, float]:
+        return traced(rule, texts, gamma)
+
+    for name, rules in rows.items():
+        for source, numbers in (("theory", theory), ("trace", trace)):
+            found = [numbers(rule) for rule in rules]
             for quantity in found[0]:
                 values = np.array([one[quantity] for one in found])
-                about = {"source": source, "rule": rule, "quantity": quantity}
+                about = {"source": source, "rule": name, "quantity": quantity}
                 yield about | {"value": values.mean(), "low": values.min(), "high": values.max()}
-    chance = qualities(BENCHMARK, [Strict()])
+    chance = qualities(benchmark, [Strict()], gamma)
     value, low, high = (float(part[0]) for part in (chance.value, chance.low, chance.high))
     yield {"source": "theory", "rule": "target", "quantity": "chance", "value": value, "low": low, "high": high}
 
 
-def _reported() -> Iterator[dict[str, Any]]:
-    for row in tables.table_6().to_dict("records"):
-        for quantity, column in (("block_efficiency", "block_efficiency"), ("pass_at_1", "pass_at_1_percent")):
-            yield {"source": "paper", "rule": row["rule"], "quantity": quantity, "value": row[column]}
-    again = tables.table_4().query("benchmark == @BENCHMARK")
+def _reported(benchmark: str, p_base: float, leniences: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """Give the paper's rows: of Table 6 for its own inputs only, of Table 4 where it has the parameters."""
+    if (benchmark, p_base, tuple(leniences)) == (BENCHMARK, P_BASE, SWEEP):
+        for row in tables.table_6().to_dict("records"):
+            for quantity, column in (("block_efficiency", "block_efficiency"), ("pass_at_1", "pass_at_1_percent")):
+                yield {"source": "paper", "rule": row["rule"], "quantity": quantity, "value": row[column]}
+    again = tables.table_4().query("benchmark == @benchmark")
     for rule, method, values in (
         ("target", "strict", None),
-        ("draft_on_allowed_set_else_zero", "spec_cascade", (P_BASE,)),
-        ("lenience", "lenience", SWEEP),
+        ("draft_on_allowed_set_else_zero", "spec_cascade", (p_base,)),
+        ("lenience", "lenience", leniences),
     ):
         rows = again[(again["method"] == method) & (values is None or again["parameter"].isin(values))]
         for quantity, column in (("block_efficiency", "block_efficiency"), ("pass_at_1", "accuracy_percent")):
             found = rows[column]
-            about = {"source": "table 4", "rule": rule, "quantity": quantity}
-            yield about | {"value": found.mean(), "low": found.min(), "high": found.max()}
+            if values is None or len(found) == len(values):
+                about = {"source": "table 4", "rule": rule, "quantity": quantity}
+                yield about | {"value": found.mean(), "low": found.min(), "high": found.max()}
 
 
-def compute(quick: bool = False) -> "pd.DataFrame":
-    """Compute every rule's numbers by the calibrated models and on the real pair; there is nothing to coarsen."""
+@knobs.recorded
+def compute(
+    quick: bool = False,
+    *,
+    benchmark: str = BENCHMARK,
+    p_base: float = P_BASE,
+    leniences: Sequence[float] = SWEEP,
+    rules: Rules = (),
+    gamma: int = GAMMA,
+    trace: real.Rows | None = None,
+) -> "pd.DataFrame":
+    """Compute every rule's numbers by the calibrated models and on the real pair.
+
+    Parameters
+    ----------
+    quick : bool
+        There is nothing to coarsen.
+    benchmark : str
+        Of the paper's; its Table 6 has MBPP+ only.
+    p_base : float
+        Of the set A, in (0, 1].
+    leniences : sequence of float
+        ℓ over which the five rules are averaged, in (0, 1].
+    rules : verifiers, or names of verifiers
+        Any, a row each below the five. Default: none.
+    gamma : int
+        Drafted tokens in a block, at least 1. The models are fitted at 10, and the paper's rows are shown at 10 only.
+    trace : trace, path, list of them, or rows (p, q)
+        The real pair. Default: the bundled one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        With `COLUMNS`.
+    """
     import pandas as pd
 
-    return pd.DataFrame([*_reported(), *_ours()], columns=list(COLUMNS))
+    knobs.choice("benchmark", benchmark, tables.BENCHMARKS)
+    parameters.check("p_base", p_base, "(0, 1]")
+    parameters.check_count("gamma", gamma)
+    values = knobs.numbers("leniences", leniences, "(0, 1]")
+    further = list(rules) if isinstance(rules, list | tuple) and not rules else verifiers.resolve_all(rules, "rules")
+    rows: dict[str, list[TokenVerifier]] = {name: [make(value, p_base) for value in values] for name, make in RULES.items()}
+    rows |= {str(rule): [rule] for rule in further}
+    paper = _reported(benchmark, float(p_base), values) if gamma == GAMMA else ()
+    return pd.DataFrame([*paper, *_ours(rows, benchmark, gamma, real.texts(trace))], columns=list(COLUMNS))
 
 
 # --- drawing --------------------------------------------------------------------------------------------------------
@@ -214,31 +266,34 @@ OURS = "ours, with the range over ℓ"
 CHANCE: dict[str, Any] = {"color": "#000000", "alpha": 0.07, "linewidth": 0, "zorder": 0}
 
 
-def plot(table: "pd.DataFrame", figure: "Figure | None" = None) -> "Figure":
-    """Draw the rules from top to bottom: above MBPP+ beside the paper's numbers, below the real pair."""
-    figure, axes = style.panels(figure, 2, 4, 12, 5.6, sharey=True)
-    for ax, letter, (source, quantity, label) in zip(axes.flat, "abcdefgh", PANELS, strict=True):
+def plot(table: "pd.DataFrame", ax: "style.Place | None" = None) -> "Figure":
+    """Draw the rules from top to bottom: above a benchmark beside the paper's numbers, below the real pair."""
+    laws = {name: LAWS[name] for name in LAWS if (table["rule"] == name).any()}
+    others = style.looks(name for name in dict.fromkeys(table["rule"]) if name not in laws)
+    laws |= {name: (look.name, look.colour) for name, look in others.items()}
+    figure, axes = style.panels(ax, 2, 4, 12, 5.6 + 0.5 * len(others), sharey=True)
+    benchmark = knobs.varied(table).get("benchmark", BENCHMARK)
+    for (letter, one), (source, quantity, label) in zip(style.lettered(axes, len(PANELS)), PANELS, strict=True):
         own = table[table["quantity"] == quantity]
         paper = [series for series in PAPER if source == "theory" and (own["source"] == series.source).any()]
         for series in (*paper, Series(source, OURS, "o", 0.27 if paper else 0.0)):
-            _draw(ax, own[own["source"] == series.source], series)
+            _draw(one, own[own["source"] == series.source], series, laws)
         if quantity == "pass_at_1":
             chance = table[table["quantity"] == "chance"].iloc[0]
-            ax.axvspan(chance["low"], chance["high"], **CHANCE)
-        ax.set(xlabel=label, title=f"({letter}) {BENCHMARK if source == 'theory' else f'{real.PAIR}, a real pair'}")
-        ax.grid(axis="y", visible=False)
-    axes[0, 0].set_yticks(range(len(RULES)), [LAWS[rule][0] for rule in RULES])
-    for ax in axes[:, 0]:
-        ax.set_ylabel("law as printed")
-    axes[0, 0].set_ylim(len(RULES) - 0.5, -0.5)
+            one.axvspan(chance["low"], chance["high"], **CHANCE)
+        one.set(xlabel=label, title=f"({letter}) {benchmark if source == 'theory' else knobs.pair(table)}")
+        one.grid(axis="y", visible=False)
+    axes[0, 0].set_yticks(range(len(laws)), [name for name, _ in laws.values()])
+    for one in axes[:, 0]:
+        one.set_ylabel("law as printed" if not others else "law or rule")
+    axes[0, 0].set_ylim(len(laws) - 0.5, -0.5)
     _legend(figure)
     return figure
 
 
-def _draw(ax: "Axes", rows: "pd.DataFrame", series: Series) -> None:
-    for place, rule in enumerate(RULES):
+def _draw(ax: "Axes", rows: "pd.DataFrame", series: Series, laws: Mapping[str, tuple[str, str]]) -> None:
+    for place, (rule, (_, color)) in enumerate(laws.items()):
         own = rows[rows["rule"] == rule]
-        color = LAWS[rule][1]
         hollow: dict[str, Any] = {"markerfacecolor": "none", "markeredgewidth": 1.2} if series in PAPER else {}
         ax.plot(own["value"], [place - series.shift] * len(own), series.marker, color=color, markersize=6, **hollow)
         if series not in PAPER:
@@ -260,6 +315,7 @@ def _legend(figure: "Figure") -> None:
 # --- agreement ------------------------------------------------------------------------------------------------------
 
 
+@knobs.weighed
 def headline(table: "pd.DataFrame") -> str:
     """Compare block efficiencies, their order and Pass@1 with the paper's, rows 3 and 4, and the order on the real pair."""
     wide = table.pivot_table("value", "rule", ["source", "quantity"]).loc[list(RULES)]
@@ -279,8 +335,8 @@ def headline(table: "pd.DataFrame") -> str:
         f"Block efficiency, from the target's law to the last rule, is {found}, in the paper {printed}: rank correlation "
         f"{rank_correlation(ours[column], paper[column]):.2f}, off by {off.mean():.2f} tokens per call in the mean and by "
         f"{free.mean():.2f} on the {len(free)} rules that were not fitted. Our numbers of rules 3 and 4 "
-        f"{'are equal' if same == 0 else f'differ by at most {same:.0e}'}, the paper's block efficiencies differ by {apart:.2f}, "
-        f"Table 4's rows of rule 3 are at {again[column][row_3]:.2f}; {inside} of the paper's {len(paper)} Pass@1 "
+        f"{'are equal' if same < 1e-9 else f'differ by at most {same:.0e}'}, the paper's block efficiencies differ by "
+        f"{apart:.2f}, Table 4's rows of rule 3 are at {again[column][row_3]:.2f}; {inside} of the paper's {len(paper)} Pass@1 "
         f"({paper['pass_at_1'].min():.1f} to {paper['pass_at_1'].max():.1f}%) are within what 3 runs leave open around "
         f"{ours['pass_at_1']['target']:.1f}%. On the real pair block efficiency is {real_pair}; slower than lossless "
         f"verification: {names}."

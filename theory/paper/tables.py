@@ -1,6 +1,8 @@
 """The paper's own numbers, as it printed them, and the verifier that each row is about."""
 
 import hashlib
+import re
+from fractions import Fraction
 from importlib import resources
 from io import BytesIO
 from typing import TYPE_CHECKING
@@ -181,3 +183,38 @@ def verifier(method: str, parameter: float | None = None) -> TokenVerifier:
         case "cos_draft_weight":
             return CoS(round(1 - parameter, 12))
     raise ValueError(f"method = {method!r}: must be one of {', '.join(FAMILIES)}")
+
+
+def setting_of(rule: TokenVerifier) -> Setting:
+    """Give the row of Table 4 that a rule is; for another rule its name without the first number in it, and that number.
+
+    Examples
+    --------
+    >>> setting_of(CoS(0.8)), setting_of(Strict())
+    (('cos_draft_weight', 0.2), ('strict', None))
+    >>> setting_of(SpecCascade(0.5))
+    ('spec-cascade', 0.5)
+    """
+    match rule:
+        case Strict():
+            return "strict", None
+        case Lenience():
+            return "lenience", float(rule.lenience)
+        case CoS():
+            return "cos_draft_weight", round(1 - float(rule.lam), 12)
+        case SpecCascade(p_base=value, fallback="target"):
+            return "spec_cascade", float(value)
+        case TypicalAcceptance(epsilon=value) if rule == TypicalAcceptance(value, fallback="target"):
+            return "typical_acceptance", float(value)
+        case TruncationSampling(MinP(p_base=value)):
+            return "min_p_sampling", float(value)
+        case TruncationSampling(Eta(epsilon=value)) if rule == TruncationSampling(Eta(value)):
+            return "eta_sampling", float(value)
+    words = re.split("([:,=])", str(rule))
+    place = next((place for place, word in enumerate(words) if place and re.fullmatch(r"[\d.]+(e-?\d+)?(/\d+)?", word)), None)
+    if place is None:
+        return str(rule), None
+    number = float(Fraction(words[place]))
+    if place == len(words) - 1:
+        return "".join(words[: place - 1]), number
+    return "".join([*words[:place], "*", *words[place + 1 :]]), number

@@ -49,6 +49,17 @@ COUNT, QUICK_COUNT = 200, 40
 
 SEED = 20260729
 
+
+class Shape(NamedTuple):
+    """What nodes are drawn: the vocabulary, the children tried at each, and the seed."""
+
+    tokens: int = TOKENS
+    children: int = CHILDREN
+    seed: int = SEED
+
+
+SHAPE = Shape()
+
 CALIBRATIONS = ("one number", "two numbers")
 """By what they take from Table 5 for each benchmark."""
 
@@ -111,12 +122,12 @@ def most_probable(q: Array, count: int = CHILDREN) -> Array:
 
 
 @cache
-def _normals(count: int) -> tuple[Array, Array]:
-    rng = np.random.default_rng(SEED)
-    return rng.standard_normal((count, TOKENS)), rng.standard_normal((count, TOKENS))
+def _normals(count: int, tokens: int, seed: int) -> tuple[Array, Array]:
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((count, tokens)), rng.standard_normal((count, tokens))
 
 
-def synthetic(sharpness: float, error: float, count: int = COUNT) -> Nodes:
+def synthetic(sharpness: float, error: float, count: int = COUNT, shape: Shape = SHAPE) -> Nodes:
     """Draw nodes of the model; the same normal numbers at each call, so that lengths move smoothly with β and σ.
 
     Parameters
@@ -127,6 +138,8 @@ def synthetic(sharpness: float, error: float, count: int = COUNT) -> Nodes:
         σ, at least 0.
     count : int
         Nodes.
+    shape : Shape
+        Vocabulary, children and seed.
 
     Examples
     --------
@@ -136,10 +149,14 @@ def synthetic(sharpness: float, error: float, count: int = COUNT) -> Nodes:
     parameters.check("sharpness", sharpness, "[0, inf)")
     parameters.check("error", error, "[0, inf)")
     parameters.check_count("count", count)
-    logits, noise = _normals(count)
+    parameters.check_count("tokens", shape.tokens, 2)
+    parameters.check_count("children", shape.children)
+    parameters.check("children", shape.children, f"[1, {shape.tokens}]")
+    parameters.check_count("seed", shape.seed, 0)
+    logits, noise = _normals(count, shape.tokens, shape.seed)
     q = _softmax(sharpness * (logits + error * noise))
     # ranked by logits: at high sharpness probabilities underflow, and would tie
-    return Nodes(*probs.check_pair(_softmax(sharpness * logits), q), most_probable(logits + error * noise))
+    return Nodes(*probs.check_pair(_softmax(sharpness * logits), q), most_probable(logits + error * noise, shape.children))
 
 
 def _softmax(logits: Array) -> Array:
@@ -147,17 +164,21 @@ def _softmax(logits: Array) -> Array:
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
 
-@cache
-def recorded(texts: int | None = None) -> Nodes:
-    """Give the nodes of the bundled trace, with the `CHILDREN` tokens that its draft finds most probable.
+def recorded(number: int | None = None, texts: real.Texts | None = None, children: int = CHILDREN) -> Nodes:
+    """Give the nodes of a trace, with the tokens that its draft finds most probable.
 
     Parameters
     ----------
-    texts : int, optional
+    number : int, optional
         Of the first so many texts; all of them where it is not given.
+    texts : Texts, optional
+        The bundled ones where it is not given.
+    children : int
+        Tokens tried at a node.
     """
-    p, q = (np.concatenate(real.by_prompt(rows)[:texts]) for rows in real.rows())
-    return Nodes(p, q, most_probable(q))
+    texts = real.bundled() if texts is None else texts
+    p, q = (np.concatenate(texts.each(rows)[:number]) for rows in (texts.p, texts.q))
+    return Nodes(p, q, most_probable(q, children))
 
 
 # --- accepted length ------------------------------------------------------------------------------------------------
@@ -298,24 +319,27 @@ class Model:
         Tokens, without the extra one, that strict verification accepts.
     count : int
         Nodes.
+    shape : Shape
+        Vocabulary, children and seed.
     """
 
     sharpness: float
     strict_length: float
     count: int = COUNT
+    shape: Shape = SHAPE
 
     @property
     def error(self) -> float:
         """The draft's error σ."""
-        return _error(self.sharpness, self.strict_length, self.count)
+        return _error(self.sharpness, self.strict_length, self.count, self.shape)
 
     @property
     def nodes(self) -> Nodes:
         """Its nodes."""
-        return synthetic(self.sharpness, self.error, self.count)
+        return synthetic(self.sharpness, self.error, self.count, self.shape)
 
-    def length(self, acceptance: Array) -> float:
-        """Give E[L] of the rule that accepts so at `nodes`, tokens without the extra one.
+    def length(self, acceptance: Array, depth: int = DEPTH) -> float:
+        """Give E[L] of the rule that accepts so at `nodes`, tokens without the extra one, on trees of some depth.
 
         Notes
         -----
@@ -323,7 +347,7 @@ class Model:
         a control variate: finitely many nodes meet its rate only up to one node's worth.
         """
         gain = float((acceptance - self.nodes.strict_acceptance()).mean())
-        return accepted_length(min(1.0, max(0.0, strict_rate(self.strict_length) + gain)))
+        return accepted_length(min(1.0, max(0.0, strict_rate(self.strict_length) + gain)), depth)
 
     def length_of(self, rule: CandidateRule) -> float:
         """Give E[L] of a rule, tokens without the extra one."""
@@ -354,13 +378,16 @@ HALVINGS = 14
 
 
 @cache
-def _error(sharpness: float, length: float, count: int) -> float:
+def _error(sharpness: float, length: float, count: int, shape: Shape) -> float:
     def rate(error: float) -> float:
-        return float(synthetic(sharpness, error, count).strict_acceptance().mean())
+        return float(synthetic(sharpness, error, count, shape).strict_acceptance().mean())
 
     wanted, (low, high) = strict_rate(length), ERROR
     if not rate(low) >= wanted >= rate(high):
-        raise ValueError(f"strict_length = {length}: no draft error in [{low:g}, {high:g}] gives it at sharpness {sharpness:g}")
+        raise ValueError(
+            f"strict_length = {length}: no draft error in [{low:g}, {high:g}] gives it at sharpness {sharpness:g} with "
+            f"{_nodes(count, shape)}"
+        )
     for _ in range(HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if rate(middle) >= wanted else (low, middle)
@@ -368,7 +395,7 @@ def _error(sharpness: float, length: float, count: int) -> float:
 
 
 @cache
-def shared_sharpness(count: int = COUNT) -> float:
+def shared_sharpness(count: int = COUNT, shape: Shape = SHAPE) -> float:
     """Fit the one β of all benchmarks: least mean absolute error over the 16 lenience rows of Table 5, σ from the strict ones."""
     from scipy.optimize import minimize_scalar
 
@@ -379,7 +406,7 @@ def shared_sharpness(count: int = COUNT) -> float:
     def error(log_sharpness: float) -> float:
         beta = float(np.exp(log_sharpness))
         lengths = [
-            Model(beta, strict[benchmark], count).length_of(ZeroAndRenormalise(lenience))
+            Model(beta, strict[benchmark], count, shape).length_of(ZeroAndRenormalise(lenience))
             for benchmark, lenience in zip(rows["benchmark"], rows["parameter"], strict=True)
         ]
         return float(np.abs(np.array(lengths) - rows["accepted_length"].to_numpy()).mean())
@@ -389,20 +416,31 @@ def shared_sharpness(count: int = COUNT) -> float:
 
 
 @cache
-def own_sharpness(benchmark: str, count: int = COUNT) -> float:
+def own_sharpness(benchmark: str, count: int = COUNT, shape: Shape = SHAPE) -> float:
     """Find the β of one benchmark at which lenience 0.2 accepts the length that Table 5 has, σ from its strict row."""
     from scipy.optimize import brentq
 
     strict, lenient = printed_length(benchmark), printed_length(benchmark, "lenience", 0.2)
 
     def excess(log_sharpness: float) -> float:
-        return Model(float(np.exp(log_sharpness)), strict, count).length_of(ZeroAndRenormalise(0.2)) - lenient
+        return Model(float(np.exp(log_sharpness)), strict, count, shape).length_of(ZeroAndRenormalise(0.2)) - lenient
 
     low, high = (float(np.log(end)) for end in SHARPNESS)
+    if excess(low) * excess(high) > 0:
+        raise ValueError(
+            f"benchmark = {benchmark!r}: no sharpness in [{SHARPNESS[0]:g}, {SHARPNESS[1]:g}] gives its row of lenience 0.2 with "
+            f"{_nodes(count, shape)}"
+        )
     return float(np.exp(brentq(excess, low, high, xtol=0.02)))
 
 
-def calibrated(calibration: str, benchmark: str, count: int = COUNT) -> Model:
+def _nodes(count: int, shape: Shape) -> str:
+    return (
+        f"count = {count} nodes of tokens = {shape.tokens}, children = {shape.children}, seed = {shape.seed}; more nodes may do"
+    )
+
+
+def calibrated(calibration: str, benchmark: str, count: int = COUNT, shape: Shape = SHAPE) -> Model:
     """Give the model of a benchmark.
 
     Parameters
@@ -413,6 +451,8 @@ def calibrated(calibration: str, benchmark: str, count: int = COUNT) -> Model:
         Of `theory.paper.tables.BENCHMARKS`.
     count : int
         Nodes.
+    shape : Shape
+        Vocabulary, children and seed.
 
     Raises
     ------
@@ -423,22 +463,31 @@ def calibrated(calibration: str, benchmark: str, count: int = COUNT) -> Model:
         raise ValueError(f"no benchmark {benchmark!r}; there are: {', '.join(tables.BENCHMARKS)}")
     if calibration not in CALIBRATIONS:
         raise ValueError(f"no calibration {calibration!r}; there are: {', '.join(CALIBRATIONS)}")
-    beta = shared_sharpness(count) if calibration == "one number" else own_sharpness(benchmark, count)
-    return Model(beta, printed_length(benchmark), count)
+    beta = shared_sharpness(count, shape) if calibration == "one number" else own_sharpness(benchmark, count, shape)
+    return Model(beta, printed_length(benchmark), count, shape)
 
 
 @cache
 def predict(
-    calibration: str, benchmark: str, method: str, parameter: float | None = None, coded: bool = True, count: int = COUNT
+    calibration: str,
+    benchmark: str,
+    method: str,
+    parameter: float | None = None,
+    coded: bool = True,
+    count: int = COUNT,
+    shape: Shape = SHAPE,
+    depth: int = DEPTH,
 ) -> tuple[float, float, float]:
     """Give what the model of a benchmark says of a method.
 
     Parameters
     ----------
-    calibration, benchmark, count
+    calibration, benchmark, count, shape
         As for `calibrated`.
     method, parameter, coded
         As for `rule`.
+    depth : int
+        Levels of the tree; the model is calibrated at `DEPTH`.
 
     Returns
     -------
@@ -447,6 +496,6 @@ def predict(
     total_variation, kl_to_target : float
         As in `Measured`.
     """
-    model = calibrated(calibration, benchmark, count)
+    model = calibrated(calibration, benchmark, count, shape)
     acceptance, away, kl = measure(model.nodes, method, parameter, coded)
-    return model.length(acceptance), away, kl
+    return model.length(acceptance, depth), away, kl

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from theory.paper import item, style
 
@@ -34,12 +34,24 @@ def folder(path: Path) -> Path:
     return path
 
 
-def write(name: str, out: Path, quick: bool = False) -> "pd.DataFrame":
-    """Compute one figure or table and write ``name.png``, ``name.pdf`` and ``name.csv`` to ``out``; give the table."""
+def write(name: str, out: Path, quick: bool = False, inputs: Mapping[str, Any] | None = None) -> "pd.DataFrame":
+    """Compute one figure or table and write ``name.png``, ``name.pdf`` and ``name.csv`` to ``out``; give the table.
+
+    Parameters
+    ----------
+    name : str
+        Of `theory.paper.ITEMS`.
+    out : Path
+        A folder that exists.
+    quick : bool
+        As ``compute`` takes it.
+    inputs : mapping of str to object, optional
+        Knobs to other values than the paper's.
+    """
     import matplotlib.pyplot as plt
 
     one = item(name)
-    table = one.compute(quick)
+    table = one.compute(quick, **(inputs or {}))
     table.to_csv(out / f"{name}.csv", index=False, float_format=DIGITS, lineterminator="\n")
     with style.applied():
         figure = one.plot(table)

@@ -27,7 +27,7 @@ def check_lossless(rule: BlockVerifier, arithmetic: Arithmetic, case: Case) -> N
     induced, wanted = enumeration.induced_sequence(rule, pair, gamma), enumeration.target_sequence(pair, gamma + 1)
     if arithmetic.differ(induced, wanted):
         apart = np.abs(induced - wanted)
-        worst = tuple(int(i) for i in np.argwhere(apart > arithmetic.tolerance)[0])
+        worst = tuple(int(i) for i in np.argwhere(~(apart <= arithmetic.tolerance))[0])
         raise Falsified(
             f"is not lossless at gamma = {gamma}: it emits the tokens {worst} with probability {induced[worst]}, "
             f"the target with {wanted[worst]}"
