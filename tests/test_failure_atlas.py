@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 
 import theory
-from tests import cases
+from tests import cases, public
+from tests.commands import run
 from theory import divergences, failure, testing
 from theory.failure import atlas
 from theory.verifiers import RULES
@@ -105,3 +106,30 @@ def test_the_page_has_a_panel_for_each_rule_and_measure(pairs):
     assert len(again.axes) == len(figure.axes)
     plt.close(figure)
     plt.close(again)
+
+
+def test_rules_without_a_derivation_are_shown_with_what_a_search_says_of_them(capsys, tmp_path):
+    rule = f"{public.MINE}:Mine:0.5"
+    table = failure.worst_pairs([rule, "cos:0.5"], vocabulary=3)
+    assert table["verifier"].unique().tolist() == [str(theory.parse(rule)), "cos:0.5"]
+    first = table.iloc[0]
+    assert first["total_variation_status"].startswith("searched")
+    assert first["total_variation"] >= divergences.total_variation(table["induced"][:3], table["p"][:3]) - 1e-12
+    assert failure.worst_pairs(rule, 3).equals(table[:3])
+    figure = failure.plot_atlas(table, {"golden": failure.same_tv(*GOLDEN)})
+    assert "≥" in figure.axes[0].texts[0].get_text()
+    plt.close(figure)
+    code, out, err = run(capsys, "atlas", "--verifier", rule, "--verifier", "cos:0.5", "--csv", tmp_path / "atlas.csv")
+    assert (code, err) == (0, "")
+    assert "≥" in out
+    assert "lenience" not in out.replace(str(theory.parse(rule)), "")
+    assert (tmp_path / "atlas.csv").read_text().count("cos:0.5") == 4
+    assert run(capsys, "atlas", "--verifier", "strictly")[0] == 2
+
+
+def test_same_tv_takes_a_trace_and_fractions():
+    trace = theory.traces.example()
+    part = failure.same_tv(trace)
+    assert part.equals(failure.same_tv(trace.p[0 : len(trace.p)], trace.q[0 : len(trace.q)]))
+    exact = failure.same_tv(cases.GOLDEN_P, cases.GOLDEN_Q)
+    assert exact["total_variation"].to_numpy() == pytest.approx(failure.same_tv(*GOLDEN)["total_variation"].to_numpy())

@@ -531,3 +531,13 @@ def test_the_picture_draws_one_line_a_verifier():
 
 def test_every_path_has_a_label():
     assert set(plotting.PATH_LABELS) == {*failure.PATHS, "vocabulary"}
+
+
+def test_rules_by_name_and_rows_of_a_trace_are_taken():
+    trace = traces.example()
+    named = failure.sensitivity("lenience:0.4", trace, values=[0.5], quantities=["total_variation"])
+    given = failure.sensitivity([theory.Lenience(0.4)], trace.p, trace.q, values=[0.5], quantities=["total_variation"])
+    assert named.equals(given)
+    for rows in (trace, [trace, trace]):
+        with pytest.raises(ValueError, match="truncated rows have no exact law at another temperature"):
+            failure.sensitivity("strict", rows, paths="temperature")

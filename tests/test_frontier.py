@@ -409,3 +409,8 @@ def test_the_table_takes_pairs_in_any_arithmetic():
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_shortfall_takes_a_trace():
+    trace = theory.traces.example()
+    assert frontier.shortfall("cos:0.5", trace).equals(frontier.shortfall(theory.CoS(0.5), trace.p, trace.q))

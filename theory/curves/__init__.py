@@ -29,11 +29,11 @@ their sum of absolute values, at most 2 here, as those of numpy's pairwise sums 
 are relative to that.
 """
 
-from theory.curves import ceilings, gates
+from theory.curves import ceilings, gates  # noqa: F401 - which make the offers of the package
 from theory.curves.evaluation import CLOSED_FORM, ONE_BY_ONE, breakpoints, curve, evaluate
 from theory.curves.offers import Fast, intervals, offer
 
-__all__ = ["CLOSED_FORM", "ONE_BY_ONE", "PARAMETERS", "Fast", "breakpoints", "ceilings", "curve", "evaluate", "gates", "offer"]
+__all__ = ["CLOSED_FORM", "ONE_BY_ONE", "PARAMETERS", "Fast", "breakpoints", "curve", "evaluate", "offer"]
 
 PARAMETERS = intervals()
 """Rules of the package that offer a curve, by short name, and the range of their parameter."""

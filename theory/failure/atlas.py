@@ -22,7 +22,7 @@ from theory.failure import growth
 from theory.failure.suprema import APPROACHED, ATTAINED, BOUND, QUANTITIES, SEARCHED, Supremum
 from theory.failure.worst import worst
 from theory.probs import RowsLike
-from theory.sources import Brought
+from theory.sources import Brought, arrays, is_trace
 from theory.verifiers import TokenVerifier, parse, resolve_all
 
 if TYPE_CHECKING:
@@ -120,6 +120,8 @@ def same_tv(p: Brought, q: RowsLike | None = None) -> "pd.DataFrame":
     """
     import pandas as pd
 
+    if not is_trace(p):
+        p, q = (probs.as_float(rows) for rows in arrays(p, q))
     quantities = ("acceptance_rate", "total_variation", "kl_divergence", "max_overshoot")
     rows = []
     for rule, names in SWEEPS.items():

@@ -60,13 +60,13 @@ assert BUDGETS.keys() == DIVERGENCES.keys()
 
 
 @singledispatch
-def derive(verifier: verifiers.TokenVerifier, size: float) -> Suprema:
+def derive(verifier: verifiers.TokenVerifier | str, size: float) -> Suprema:
     """Give the proven suprema over all pairs on V >= 2 tokens of a rule that is not lossless; register a function for each class.
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name.
     size : float
         V, at least 2; ``math.inf`` for the suprema over all vocabularies.
 

@@ -280,9 +280,11 @@ def sensitivity(
     import pandas as pd
 
     rules = resolve_all(verifiers)
+    if isinstance(quantities, str) or not isinstance(quantities, Iterable):
+        raise ValueError(f"quantities = {quantities!r}: must be several of {', '.join(exact.QUANTITIES)}")
     names = list(quantities)
     for name in names:
-        if name not in exact.QUANTITIES:
+        if not isinstance(name, str) or name not in exact.QUANTITIES:
             raise ValueError(f"quantities: no {name!r}; there are: {', '.join(exact.QUANTITIES)}")
     if not isinstance(paths, Iterable):
         raise ValueError(f"paths = {paths!r}: must be one or several of {', '.join((*PATHS, VOCABULARY))}")

@@ -88,6 +88,10 @@ class Supremum:
         """Whether the value is the supremum itself, not a bound on it."""
         return self.status in (ATTAINED, APPROACHED)
 
+    def __str__(self) -> str:
+        value = self.value if isinstance(self.value, Rational) else f"{float(self.value):.6g}"
+        return f"{value}, {self.status}" + (f": {self.said}" if self.said else "")
+
 
 Suprema = dict[str, Supremum]
 """One for each of `QUANTITIES`, in their order."""

@@ -39,15 +39,15 @@ FEW = 10
 
 
 @singledispatch
-def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
+def derive_for(verifier: verifiers.TokenVerifier | str, p: Array) -> Suprema:
     """Give the proven suprema over all drafts for a target, of a rule that is not lossless; register a function for each class.
 
     As with `theory.failure.derive`, what is registered counts for that very class.
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name.
     p : ndarray, shape (V,)
         The target, a checked row of at least two tokens. Fractions are kept where values are rational.
 
@@ -77,7 +77,7 @@ def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
 @derive_for.register
 def _(verifier: str, p: Array) -> Suprema:
     """Find the rule by its name."""
-    return derive_for(verifiers.parse(verifier), p)
+    return derive_for(verifiers.parse(verifier), probs.check_rows(p))
 
 
 # --- a sure draft -----------------------------------------------------------------------------------------------------------
