@@ -3,6 +3,7 @@
 A function that is added later is found, and so tested; a parameter of a name that is not known here fails, and asks for a value.
 """
 
+import dataclasses
 import importlib
 import inspect
 from collections.abc import Callable, Iterator
@@ -133,6 +134,9 @@ def values(rule: Any = "strict", rows: tuple[Any, Any] = (P, Q)) -> dict[str, Ca
         "counts.statistic": lambda: counts.block_efficiency,
         "tree": lambda: Tree.from_nested({0: {0: {}}, 1: {}}),
         "row_of": lambda: lambda path: P,
+        "offer.rule": lambda: dataclasses.make_dataclass("Unlike", [("share", float)], bases=(theory.Strict,), frozen=True),
+        "parameter": lambda: "share",
+        "interval": lambda: "[0, 1]",
     }
 
 

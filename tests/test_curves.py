@@ -204,7 +204,7 @@ def test_names_classes_and_rules_are_taken_alike():
 
 def test_one_by_one_streams_traces_and_keeps_fractions():
     trace = theory.traces.example().with_tail_tokens(64)
-    table = curves.curve("cactus", trace, values=[0.1, 1.0])
+    table = curves.curve("cactus", trace, None, [0.1, 1.0])
     law = theory.compare(["cactus:0.1", "cactus:1.0"], trace, resamples=2)
     for name in ("acceptance_rate", "total_variation", "kl_divergence"):
         np.testing.assert_allclose(table[name], law[name], rtol=1e-9)
@@ -264,7 +264,7 @@ def test_an_offer_that_is_not_the_law_is_refused():
             call(Offering(factor=0.5), *ROWS, [0, 1])
         with pytest.raises(ValueError, match=r"values = 2: must be a number in \[0, 1\]"):
             call(Offering, *ROWS, [0, 2])
-        with pytest.raises(RuleError, match=r"acceptance\[.*= 3\.0: must be a probability"):
+        with pytest.raises(RuleError, match="must be a probability"):
             call(Offering(factor=3), *ROWS, [0, 1])
         with pytest.raises(RuleError, match="must be a probability"):
             call(Some, *ROWS, [3])

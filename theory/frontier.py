@@ -93,7 +93,8 @@ def best(p: RowsLike, q: RowsLike, budget: float, divergence: str = "kl_divergen
     Parameters
     ----------
     p, q : array_like, shape (..., V)
-        Rows of the target and of the draft; they broadcast.
+        Rows of the target and of the draft; they broadcast. Fractions are taken to float64, but for the
+        divergences that are rational (see the notes).
     budget : float or Fraction
         In [0, inf], in the units of the divergence; in [1, inf] for ``"max_overshoot"``. It holds on each pair.
     divergence : str
@@ -138,7 +139,8 @@ def acceptance_rate(p: RowsLike, q: RowsLike, budget: Any, divergence: str = "kl
     Parameters
     ----------
     p, q : array_like, shape (..., V)
-        Rows of the target and of the draft; they broadcast.
+        Rows of the target and of the draft; they broadcast. Fractions are taken to float64, but for the
+        divergences that are rational, as for `best`.
     budget : array_like, shape (...)
         Budgets, as for `best`; they broadcast against the rows. ``budgets[:, None]`` gives a curve for each pair of a stack.
     divergence : str
@@ -190,7 +192,7 @@ def shortfall(
     verifiers : TokenVerifier or str, or iterable of them
         The rules or their names, one row of the table each, in this order.
     p : array_like or rows of a Trace, shape (positions, V) or (V,); or a Trace, the path of one, or a list of these
-        Rows of the target; a trace has the draft's rows as well.
+        Rows of the target; a trace has the draft's rows as well. Fractions are taken to float64 in the means.
     q : array_like or rows of a Trace, shape (positions, V) or (V,), optional
         Rows of the draft; not given beside a trace.
     divergence : str
@@ -305,7 +307,7 @@ def line(verifier: TokenVerifier | str, p: RowsLike, q: RowsLike) -> Line:
     verifier : TokenVerifier or str
         The rule or its name.
     p, q : array_like, shape (..., V)
-        Rows of the target and of the draft; they broadcast.
+        Rows of the target and of the draft; they broadcast. Fractions are kept.
 
     Returns
     -------
@@ -372,7 +374,8 @@ def on_the_line(
     verifiers : TokenVerifier or str, or iterable of them, optional
         The rules or their names; one of each rule of the package, `EXAMPLES`, where they are not given.
     p, q : array_like, shape (..., V), optional
-        Pairs to look at; all 225 pairs of rows of three tokens in quarters where they are not given.
+        Pairs to look at; all 225 pairs of rows of three tokens in quarters where they are not given. Fractions are taken to
+        float64 in the table, after the comparisons.
 
     Returns
     -------

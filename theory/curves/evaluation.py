@@ -29,8 +29,8 @@ ROOM = 1e-6
 def curve(
     rule: TokenVerifier | type[TokenVerifier] | str,
     p: Brought,
-    q: RowsLike | RowSource | None = None,
-    values: Iterable[Any] = (),
+    q: RowsLike | RowSource | None,
+    values: Iterable[Any],
     fallback: str | None = None,
     parameter: str | None = None,
 ) -> "pd.DataFrame":
@@ -43,8 +43,8 @@ def curve(
         arguments, whose other parameters are kept.
     p : array_like or rows of a Trace, shape (positions, V) or (V,); or a Trace, the path of one, or a list of these
         Rows of the target; a trace has the draft's rows as well. They are read a few at a time. Fractions are kept.
-    q : array_like or rows of a Trace, shape (positions, V) or (V,), optional
-        Rows of the draft; not given beside a trace.
+    q : array_like or rows of a Trace, shape (positions, V) or (V,)
+        Rows of the draft; None beside a trace.
     values : iterable of float or Fraction
         Of the parameter, in any order.
     fallback : str, optional
@@ -242,7 +242,7 @@ def _family(rule: Any, parameter: str | None, fallback: str | None) -> _Family:
     cls = rule if isinstance(rule, type) else type(rule)
     if not issubclass(cls, TokenVerifier):
         raise ValueError(f"rule = {rule!r}: must be a TokenVerifier or a class of them, such as Lenience, or the name of one")
-    if fallback is not None and fallback not in FALLBACKS:
+    if fallback is not None and (not isinstance(fallback, str) or fallback not in FALLBACKS):
         raise ValueError(f"fallback = {fallback!r}: must be one of {', '.join(FALLBACKS)}")
     fields: list[str] = [field.name for field in dataclasses.fields(cls) if field.init] if dataclasses.is_dataclass(cls) else []
     if not fields:

@@ -1,5 +1,6 @@
 """How a rule offers a curve of its own: one way for the rules of the package and for anybody else's."""
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -53,6 +54,11 @@ def offer(rule: type[TokenVerifier], parameter: str, interval: str) -> Callable[
         A decorator of functions of ``p`` and ``q``, one pair of checked rows, and the rule's other fields as keywords, which give
         a `Fast`; or None where the offer does not hold for these fields.
 
+    Raises
+    ------
+    ValueError
+        For what is no class of rules, no field of it, or no interval.
+
     Notes
     -----
     An offer of the package is believed, since its tests hold it against the rule's own law. Anybody else's is compared with the
@@ -77,6 +83,12 @@ def offer(rule: type[TokenVerifier], parameter: str, interval: str) -> Callable[
     >>> curves.evaluate(KeepSome, [0.5, 0.5], [0.25, 0.75], [0, 0.5, 1])["total_variation"]
     array([0.   , 0.125, 0.25 ])
     """
+    if not (isinstance(rule, type) and issubclass(rule, TokenVerifier)):
+        raise ValueError(f"rule = {rule!r}: must be a class of TokenVerifier")
+    if not isinstance(parameter, str) or parameter not in getattr(rule, "__dataclass_fields__", {}):
+        raise ValueError(f"parameter = {parameter!r}: must be a field of {rule.__name__}")
+    if not (isinstance(interval, str) and re.fullmatch(r"[\[(][^,]+,[^,]+[\])]", interval)):
+        raise ValueError(f"interval = {interval!r}: must be two bounds between brackets, such as '(0, 1]'")
 
     def add(make: Make) -> Make:
         _offers[rule, parameter] = Offer(make, interval)

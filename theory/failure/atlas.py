@@ -102,7 +102,7 @@ def same_tv(p: Brought, q: RowsLike | None = None) -> "pd.DataFrame":
     Parameters
     ----------
     p : array_like, shape (V,) or (positions, V), or a Trace, the path of one, or a list of these
-        Rows of the target; a trace has the draft's rows as well.
+        Rows of the target; a trace has the draft's rows as well. Fractions are taken to float64 in the means.
     q : array_like, shape (V,) or (positions, V), optional
         Rows of the draft; not given beside a trace.
 
@@ -125,7 +125,7 @@ def same_tv(p: Brought, q: RowsLike | None = None) -> "pd.DataFrame":
     for rule, names in SWEEPS.items():
         for name in names:
             found = exact.summarise(parse(name), p, q, quantities)
-            found["log_overshoot"] = np.log(found.pop("max_overshoot"))
+            found["log_overshoot"] = np.log(np.asarray(found.pop("max_overshoot"), dtype=np.float64))
             rows.append({"rule": rule, "verifier": name} | {key: float(np.mean(value)) for key, value in found.items()})
     return pd.DataFrame(rows)
 

@@ -106,6 +106,12 @@ def derive(verifier: verifiers.TokenVerifier, size: float) -> Suprema:
     )
 
 
+@derive.register
+def _(verifier: str, size: float) -> Suprema:
+    """Find the rule by its name."""
+    return derive(verifiers.parse(verifier), size)
+
+
 def _nothing(size: float) -> Suprema:
     """Give the suprema of a rule that is lossless on V tokens."""
     return nothing(lambda c: (row(size), row(size)))

@@ -196,6 +196,7 @@ def search(
     check_quantity(quantity)
     for name, count, least in (("vocabulary", vocabulary, 1), ("generations", generations, 1), ("population", population, 5)):
         parameters.check_count(name, count, least)
+    parameters.check_count("seed", seed, 0)
     fixed = None if target is None else probs.as_float(probs.check_rows(target, "target")).astype(np.float64)
     if fixed is not None and fixed.ndim != 1:
         raise ValueError(f"target has shape {fixed.shape}: one row is wanted, of shape (V,)")
@@ -268,8 +269,11 @@ def search_sizes(
     """
     import pandas as pd
 
-    rule, given = resolve(verifier), list(sizes)
+    rule = resolve(verifier)
     check_quantity(quantity)
+    for name, count, least in (("seed", seed, 0), ("generations", generations, 1), ("population", population, 5)):
+        parameters.check_count(name, count, least)
+    given = list(sizes) if isinstance(sizes, Iterable) else [sizes]
     for size in given:
         parameters.check_count("sizes", size)
     if not given or any(more <= less for less, more in itertools.pairwise(given)):

@@ -172,7 +172,7 @@ def along(path: str, p: RowsLike, q: RowsLike, value: Number) -> tuple[Array, Ar
     path : str
         A key of `PATHS`.
     p, q : array_like, shape (..., V)
-        Rows of the target and of the draft; they broadcast.
+        Rows of the target and of the draft; they broadcast. Fractions are kept.
     value : float or Fraction
         In the interval of the path.
 
@@ -207,11 +207,11 @@ def _along(path: str, p: Array, q: Array, value: Number) -> tuple[Array, Array]:
 
 
 def _check_path(path: Any, values: Iterable[Any]) -> None:
-    if path == VOCABULARY:
+    if isinstance(path, str) and path == VOCABULARY:
         for value in values:
             parameters.check_count("value", value)
         return
-    if path not in PATHS:
+    if not isinstance(path, str) or path not in PATHS:
         raise ValueError(f"path = {path!r}: must be one of {', '.join((*PATHS, VOCABULARY))}")
     for value in values:
         parameters.check("value", value, PATHS[path].interval)
@@ -236,7 +236,8 @@ def sensitivity(
     verifiers : TokenVerifier or str, or iterable of them
         The rules or their names; any will do, one of your own too.
     p : array_like or rows of a Trace, shape (positions, V) or (V,); or a Trace, the path of one, or a list of these, optional
-        Rows of the target; needed by all paths but ``"vocabulary"``. A trace has the draft's rows as well.
+        Rows of the target; needed by all paths but ``"vocabulary"``. A trace has the draft's rows as well. Fractions are taken to
+        float64 in the means.
     q : array_like or rows of a Trace, shape (positions, V) or (V,), optional
         Rows of the draft; not given beside a trace.
     paths : str or iterable of str
@@ -283,6 +284,8 @@ def sensitivity(
     for name in names:
         if name not in exact.QUANTITIES:
             raise ValueError(f"quantities: no {name!r}; there are: {', '.join(exact.QUANTITIES)}")
+    if not isinstance(paths, Iterable):
+        raise ValueError(f"paths = {paths!r}: must be one or several of {', '.join((*PATHS, VOCABULARY))}")
     places = _places([paths] if isinstance(paths, str) else list(paths), values)
     ours = [(path, value) for path, value in places if path != VOCABULARY]
     means = dict(zip(ours, _means(rules, p, q, ours, names), strict=True)) if ours else {}
@@ -302,6 +305,8 @@ def _places(paths: list[str], values: Any) -> list[tuple[str, Number]]:
     for path in paths:
         usual = SIZES if path == VOCABULARY else PATHS[path].usual if path in PATHS else ()
         own = values.get(path, usual) if isinstance(values, Mapping) else usual if values is None else values
+        if isinstance(own, str) or not isinstance(own, Iterable):
+            raise ValueError(f"values = {own!r}: must be several numbers, or those of each path")
         own = list(own)
         _check_path(path, own)
         if not own:

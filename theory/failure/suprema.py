@@ -157,7 +157,7 @@ class Worst:
 
 def check_quantity(quantity: str) -> str:
     """Raise unless this is a key of `QUANTITIES`; give it back."""
-    if quantity not in QUANTITIES:
+    if not isinstance(quantity, str) or quantity not in QUANTITIES:
         raise ValueError(f"quantity = {quantity!r}: must be one of {', '.join(QUANTITIES)}")
     return quantity
 

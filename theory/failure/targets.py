@@ -49,7 +49,7 @@ def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
     verifier : TokenVerifier
         The rule.
     p : ndarray, shape (V,)
-        The target, a checked row of at least two tokens.
+        The target, a checked row of at least two tokens. Fractions are kept where values are rational.
 
     Returns
     -------
@@ -72,6 +72,12 @@ def derive_for(verifier: verifiers.TokenVerifier, p: Array) -> Suprema:
         f"{verifier}: no worst draft has been derived for {type(verifier).__name__}; register one with "
         "theory.failure.derive_for.register, or look for bad drafts with theory.failure.search"
     )
+
+
+@derive_for.register
+def _(verifier: str, p: Array) -> Suprema:
+    """Find the rule by its name."""
+    return derive_for(verifiers.parse(verifier), p)
 
 
 # --- a sure draft -----------------------------------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def worst_for(verifier: TokenVerifier | str, p: RowsLike) -> Worst:
     verifier : TokenVerifier or str
         The rule or its name; any will do, one of your own too.
     p : array_like, shape (V,)
-        The target's row; on Fractions, values are exact where they are rational and derived.
+        The target's row. Fractions are kept where values are derived and rational.
 
     Returns
     -------
