@@ -18,6 +18,7 @@ import theory
 from theory import curves, exact, probs
 
 SIZES, VALUES = (32_000, 128_000), 1_000
+GATES = ("spec-cascade", "typical-acceptance")
 CURVES = [
     ("lenience", "redraft"),
     ("overshoot-ceiling", "redraft"),
@@ -58,7 +59,7 @@ def main() -> None:
         for size in SIZES:
             p, q = probs.check_pair(*rows(size))
             values = list(np.linspace(0.001, 1, VALUES))
-            gate = f",fallback={fallback}" if rule in curves.GATES else ""
+            gate = f",fallback={fallback}" if rule in GATES else ""
             verifier = theory.parse(f"{rule}:0.4{gate}")
             names = list(curves.evaluate(rule, p, q, [0.4], fallback))
             law, one, thousand = seconds(

@@ -56,10 +56,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from theory import clipping, divergences, probs
+from theory import clipping, divergences, probs, sources
 from theory.clipping import DIVERGENCES
 from theory.probs import Array, RowsLike
-from theory.sources import RowSource, row_source
+from theory.sources import Brought, RowSource
 from theory.verifiers import Optimal, TokenVerifier, resolve, resolve_all
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def _arithmetic(p: RowsLike, q: RowsLike, divergence: str) -> tuple[Array, Array
 
 def shortfall(
     verifiers: TokenVerifier | str | Iterable[TokenVerifier | str],
-    p: RowsLike | RowSource,
-    q: RowsLike | RowSource,
+    p: Brought,
+    q: RowsLike | RowSource | None = None,
     divergence: str = "kl_divergence",
 ) -> "pd.DataFrame":
     """Say how far each verifier falls short of the frontier at equal divergence.
@@ -189,8 +189,10 @@ def shortfall(
     ----------
     verifiers : TokenVerifier or str, or iterable of them
         The rules or their names, one row of the table each, in this order.
-    p, q : array_like or rows of a Trace, shape (positions, V) or (V,)
-        Rows of the target and of the draft.
+    p : array_like or rows of a Trace, shape (positions, V) or (V,); or a Trace, the path of one, or a list of these
+        Rows of the target; a trace has the draft's rows as well.
+    q : array_like or rows of a Trace, shape (positions, V) or (V,), optional
+        Rows of the draft; not given beside a trace.
     divergence : str
         A key of `theory.clipping.DIVERGENCES`.
 
@@ -250,11 +252,7 @@ def shortfall(
 
     rules = resolve_all(verifiers)
     clipping.check_budget(1, divergence)
-    target, draft = row_source(p, "p"), row_source(q, "q")
-    if len(target) != len(draft):
-        raise ValueError(f"p has {len(target)} rows and q has {len(draft)}: they must have the same")
-    if not len(target):
-        raise ValueError("p has 0 rows: there is nothing to compare")
+    target, draft = sources.rows(p, q)
     known = DIVERGENCES[divergence]
     sums, largest = np.zeros((len(rules), 3)), np.full(len(rules), -np.inf)
     for part in probs.chunks(len(target), int(target[0:1].shape[-1])):

@@ -21,6 +21,8 @@ RESAMPLES = 2000
 
 _AT_A_TIME = 1 << 22  # weights of bootstrap samples held at once
 
+_FEW_ALIKE = 16  # units of a kind below which drawing units is faster than drawing how many there are of each kind
+
 
 class Interval(NamedTuple):
     """A number, or an array of them, and between what it is thought to be."""
@@ -236,10 +238,16 @@ def bootstrap(
     rng = np.random.default_rng(seed)
     n = int(times.sum())
     chunk = max(1, _AT_A_TIME // len(times))
+    kinds = np.repeat(np.arange(len(times)), times) if n <= _FEW_ALIKE * len(times) else None
+    summands = np.asarray(units, dtype=np.float64)
     values = []
     for start in range(0, resamples, chunk):
-        drawn = rng.multinomial(n, times / n, size=min(chunk, resamples - start))
-        values.append(statistic(drawn @ units))
+        size = min(chunk, resamples - start)
+        if kinds is None:
+            drawn = rng.multinomial(n, times / n, size=size).astype(np.float64)
+        else:
+            drawn = np.array([np.bincount(kinds[rng.integers(0, n, n)], minlength=len(times)) for _ in range(size)], np.float64)
+        values.append(statistic(drawn @ summands))
     every = np.concatenate(values)
     some = ~np.isnan(every)
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]

@@ -115,11 +115,11 @@ class Markov(Model):
         rows = probs.own(self.rows, "rows")
         if rows.ndim < 2 or len(set(rows.shape)) != 1:
             raise ValueError(f"rows has shape {rows.shape}: a Markov model has k + 1 >= 2 axes, all of length V")
-        start = (0,) * (rows.ndim - 1) if self.start is None else tuple(self.start)
-        if len(start) != rows.ndim - 1 or not all(0 <= token < len(rows) for token in start):
-            raise ValueError(f"start = {start}: must be {rows.ndim - 1} tokens in 0..{len(rows) - 1}")
+        start = (0,) * (rows.ndim - 1) if self.start is None else self.start
+        if not isinstance(start, tuple | list) or len(start) != rows.ndim - 1 or not all(_is_token(x, len(rows)) for x in start):
+            raise ValueError(f"start = {start!r}: must be {rows.ndim - 1} tokens in 0..{len(rows) - 1}")
         object.__setattr__(self, "rows", rows)
-        object.__setattr__(self, "start", start)
+        object.__setattr__(self, "start", tuple(start))
 
     @property
     def order(self) -> int:
@@ -333,6 +333,10 @@ class Pair:
         return self.target.state(context), self.draft.state(context)
 
 
+def _is_token(value: Any, size: int) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(0 <= value < size)
+
+
 def check(pair: Any, context: Any) -> Context:
     """Raise unless this is a pair and a context of its tokens; give the context as a tuple.
 
@@ -350,7 +354,7 @@ def check(pair: Any, context: Any) -> Context:
         raise ValueError(f"context = {context!r}: must be a tuple of tokens, whole numbers in 0..{pair.size - 1}")
     tokens = tuple(context)
     for place, token in enumerate(tokens):
-        if isinstance(token, bool) or not isinstance(token, int | np.integer) or not 0 <= token < pair.size:
+        if not _is_token(token, pair.size):
             raise ValueError(f"context[{place}] = {token!r}: tokens are in 0..{pair.size - 1}")
     return tuple(int(token) for token in tokens)
 

@@ -128,6 +128,17 @@ def row_source(given: Any, name: str) -> RowSource:
     return only
 
 
+def is_truncated(source: RowSource) -> bool:
+    """Whether some of the rows are those of a truncated trace, whose tail stands for tokens that it does not have.
+
+    Examples
+    --------
+    >>> is_truncated(rows(traces.example())[0]), is_truncated(row_source([0.5, 0.5], "p"))
+    (True, False)
+    """
+    return source.is_truncated if isinstance(source, _Joined) else isinstance(source, traces.RaggedRows)
+
+
 def _joined(given: list[Any]) -> tuple[RowSource, RowSource]:
     opened = [one if isinstance(one, traces.Trace) else _read(one, place) for place, one in enumerate(given)]
     first = opened[0]
@@ -158,6 +169,10 @@ class _Joined:
     @property
     def shape(self) -> tuple[int, ...]:
         return len(self), max(part.shape[1] for part in self._parts)
+
+    @property
+    def is_truncated(self) -> bool:
+        return any(is_truncated(part) for part in self._parts)
 
     def __len__(self) -> int:
         return self._starts[-1]

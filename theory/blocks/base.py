@@ -87,8 +87,8 @@ class Draft:
         if self.tokens.ndim != 1:
             raise ValueError(f"tokens has shape {self.tokens.shape}: the law is given for one path at a time")
         p, q = np.asarray(self.p), np.asarray(self.q)
-        rows = [probs.check_rows(p[i]) for i in self.at]
-        drafts = [probs.check_rows(q[i], "q") for i in self.at if i < len(q)]
+        rows = [probs.trust(p[i]) for i in self.at]
+        drafts = [probs.trust(q[i]) for i in self.at if i < len(q)]
         return rows, drafts, [int(token) for token in self.tokens]
 
 

@@ -116,5 +116,7 @@ def operations(tokens_per_call: Any, gamma: int, cost: Number) -> Any:
 
 
 def _check_tokens(tokens_per_call: Any) -> None:
+    if isinstance(tokens_per_call, list | tuple):
+        raise ValueError(f"tokens_per_call = {tokens_per_call!r}: must be a number or an array")
     for value in np.asarray(tokens_per_call, dtype=object).ravel():
         parameters.check("tokens_per_call", value, "[0, inf)")

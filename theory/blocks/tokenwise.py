@@ -86,7 +86,7 @@ class Tokenwise(BlockVerifier):
             for context, here in groups(at[alive, position]):
                 drafted = paths[alive[here], position]
                 accepted[here], token[alive[here]] = self.verifier.checked_procedure(
-                    probs.check_rows(p[context]), probs.check_rows(q[context], "q"), drafted, rng
+                    probs.trust(p[context]), probs.trust(q[context]), drafted, rng
                 )
             alive = alive[accepted]
             kept[alive] += 1
@@ -97,7 +97,7 @@ class Tokenwise(BlockVerifier):
             else:
                 drafted = probs.InverseCDF(q[context]).draw(rng, size)
                 token[alive[here]] = self.verifier.checked_procedure(
-                    probs.check_rows(p[context]), probs.check_rows(q[context], "q"), drafted, rng
+                    probs.trust(p[context]), probs.trust(q[context]), drafted, rng
                 ).token
         return BlockVerified(kept.reshape(draft.tokens.shape[:-1]), token.reshape(draft.tokens.shape[:-1]))
 

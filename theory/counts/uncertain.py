@@ -120,12 +120,14 @@ def interval(
         return _bounded(name, counts, confidence)
     if average == "per_request" and unit == "steps":
         raise ValueError("over = 'steps': a mean over requests takes requests as independent")
-    value = _value(statistic, counts, average)
     ratio = _RATIOS[name]
     steps, of, times = tally.units(counts, unit)
     numerator: Array = np.bincount(of, ratio.numerator(steps), len(times))
     denominator: Array = np.bincount(of, ratio.denominator(steps), len(times))
-    if average == "per_request":
+    if average == "pooled" or not denominator.all():  # a request without the statistic: the error names it
+        value = statistic(counts) if average == "pooled" else rates.per_request_mean(statistic, counts)
+    else:
+        value = _mean_of_ratios(numerator, denominator)
         numerator, denominator = numerator / denominator, np.ones(len(times))
     low, high = intervals.bootstrap(np.stack([numerator, denominator], axis=-1), times, _quotient, confidence, resamples, seed)
     of_what = independent(int(times.sum()), unit)
@@ -135,6 +137,12 @@ def interval(
     half = most * intervals.weighted_mean(np.repeat(denominator, times), confidence)
     how = f"no spread seen, so from the range 0..{most} alone (Hoeffding), {of_what}, {percent(confidence)}"
     return Interval(value, max(0.0, float(value) - half), min(float(most), float(value) + half), how)
+
+
+def _mean_of_ratios(numerator: Array, denominator: Array) -> Fraction:
+    """Give the exact mean of ratios of whole numbers, few of which have denominators of their own."""
+    sums = np.bincount(denominator.astype(np.int64), numerator)
+    return sum((Fraction(int(total), d) for d, total in enumerate(sums) if total), Fraction(0)) / len(numerator)
 
 
 def _quotient(sums: Array) -> Array:
@@ -251,6 +259,8 @@ def estimates(
 
     tally.sums(counts)
     parameters.check("confidence", confidence, "(0, 1)")
+    parameters.check_count("resamples", resamples, 2)
+    parameters.check_count("seed", seed, 0)
     averages: list[Average] = ["pooled", "per_request"] if unit_of(counts, over) == "requests" else ["pooled"]
     options: dict[str, Any] = {"over": over, "confidence": confidence, "resamples": resamples, "seed": seed}
     records: list[dict[str, Any]] = []
@@ -258,22 +268,19 @@ def estimates(
         for name, statistic in _STATISTICS.items():
             about = {"statistic": name, "average": average}
             try:
-                value = _value(statistic, counts, average)
+                found = interval(statistic, counts, average=average, **options)
             except ValueError as error:
-                found = Interval(None, np.nan, np.nan, str(error))
-            else:
-                try:
-                    found = interval(statistic, counts, average=average, **options)
-                except NotKnownError as error:
-                    found = Interval(value, np.nan, np.nan, str(error))
+                known = None if isinstance(counts, Counts) else _or_none(statistic, counts)
+                found = Interval(known, np.nan, np.nan, str(error))
             records.append(about | found._asdict())
     return pd.DataFrame(records).astype({"value": object})
 
 
-def _value(statistic: Callable[[Logged], Fraction], counts: Logged, average: Average) -> Fraction:
-    if average == "per_request" and isinstance(counts, Counts):
-        return rates.per_request_mean(statistic, counts)
-    return statistic(counts)
+def _or_none(statistic: Callable[[Logged], Fraction], counts: Totals | MeanLength) -> Fraction | None:
+    try:
+        return statistic(counts)
+    except ValueError:
+        return None
 
 
 def position_intervals(

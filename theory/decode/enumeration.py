@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theory import models, parameters
+from theory import models, parameters, probs
 from theory.blocks import BlockVerifier, Draft, Outcome, resolve
 from theory.models import Context, Pair
 from theory.probs import Array
@@ -45,7 +45,8 @@ def paths(pair: Pair, gamma: int, context: Context = ()) -> Iterator[tuple[Any, 
             if probability == 0:
                 break
         else:
-            yield probability, Draft([p for p, _ in rows], [q for _, q in rows], list(tokens))
+            p, q = (probs.trust(np.stack([row[side] for row in rows])) for side in (0, 1))
+            yield probability, Draft(p, q, list(tokens))
 
 
 def branches(block: AnyBlock, pair: Pair, gamma: int, context: Context = ()) -> Iterator[tuple[Any, tuple[int, ...], Outcome]]:

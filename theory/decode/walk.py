@@ -39,8 +39,8 @@ class Walk:
         """Give target and draft rows of all states reached, each of shape (states, V)."""
         if self._rows is None or len(self._rows[0]) < len(self._contexts):
             pairs = [self._pair.rows(context) for context in self._contexts]
-            p, q = (np.stack([probs.as_float(rows[i]) for rows in pairs]) for i in (0, 1))
-            self._rows = probs.check_pair(p, q)
+            p, q = (probs.trust(np.stack([probs.as_float(rows[i]) for rows in pairs])) for i in (0, 1))
+            self._rows = p, q
         return self._rows
 
     def step(self, state: Array, token: Array) -> Array:

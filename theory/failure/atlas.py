@@ -1,9 +1,9 @@
 """An atlas of failure modes: each rule's worst pair of rows, and what tells apart the rules that total variation cannot.
 
-`worst_pairs` has, for one verifier of each rule, a pair on which its TV is largest, the law it induces there, and its suprema
-over all vocabularies. `same_tv` runs rules of the line TV(π, p) + R = TV(p, q): at one acceptance rate all have one TV, whatever
-they do; what they differ in is how far a token may be overrated. That is the paper's "overshoot ceiling" as a theorem, in three
-parts, each of which is tested:
+`worst_pairs` has, for one verifier of each rule or for any of your own, a pair on which its TV is largest, the law it induces
+there, and its suprema over all vocabularies. `same_tv` runs rules of the line TV(π, p) + R = TV(p, q): at one acceptance rate all
+have one TV, whatever they do; what they differ in is how far a token may be overrated. That is the paper's "overshoot ceiling" as
+a theorem, in three parts, each of which is tested:
 
 1. A ceiling bounds everything. If π <= c p, then TV(π, p) <= 1 - 1/c, KL(π || p) <= ln c, and an event of probability ε under
    the target has at most c ε; over T tokens c^T takes the place of c.
@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theory import exact, frontier, probs
-from theory.failure.suprema import APPROACHED, ATTAINED, QUANTITIES
+from theory.failure import growth
+from theory.failure.suprema import APPROACHED, ATTAINED, BOUND, QUANTITIES, SEARCHED, Supremum
 from theory.failure.worst import worst
 from theory.probs import RowsLike
-from theory.verifiers import TokenVerifier, parse
+from theory.sources import Brought
+from theory.verifiers import TokenVerifier, parse, resolve_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,13 +46,15 @@ MEASURES = {
 """What `same_tv` measures, with its axis label; the last is the Rényi divergence of order infinity."""
 
 
-def worst_pairs(verifiers: Iterable[TokenVerifier | str] = frontier.EXAMPLES, vocabulary: int = 4) -> "pd.DataFrame":
+def worst_pairs(
+    verifiers: TokenVerifier | str | Iterable[TokenVerifier | str] = frontier.EXAMPLES, vocabulary: int = 4
+) -> "pd.DataFrame":
     """Give the pair on which each rule's TV is largest, token by token, and the rule's suprema over all vocabularies.
 
     Parameters
     ----------
-    verifiers : iterable of TokenVerifier or str
-        The rules; short names are parsed.
+    verifiers : TokenVerifier or str, or iterable of them
+        The rules or their names; any will do, one of your own too.
     vocabulary : int
         Tokens of the pair.
 
@@ -59,7 +63,12 @@ def worst_pairs(verifiers: Iterable[TokenVerifier | str] = frontier.EXAMPLES, vo
     pandas.DataFrame
         One row a verifier and token: ``verifier``, ``family``, ``token``; ``p``, ``q`` and ``induced``, probabilities; then for
         each of `theory.failure.QUANTITIES` its supremum over all vocabularies, and in ``..._status`` whether it is attained,
-        approached, or only a bound.
+        approached, or only a bound; or searched, and then what a larger search would find, as ``"searched, rising"``.
+
+    Raises
+    ------
+    ValueError
+        For a rule that does not exist or is none, and a vocabulary below 1.
 
     Examples
     --------
@@ -70,12 +79,11 @@ def worst_pairs(verifiers: Iterable[TokenVerifier | str] = frontier.EXAMPLES, vo
     import pandas as pd
 
     parts = []
-    for given in verifiers:
-        rule = parse(given) if isinstance(given, str) else given
+    for rule in resolve_all(verifiers):
         p, q = (probs.as_float(rows) for rows in worst(rule, vocabulary).witness("total_variation"))
         everywhere = worst(rule)
         suprema = {name: float(everywhere[name].value) for name in QUANTITIES}
-        statuses = {f"{name}_status": everywhere[name].status for name in QUANTITIES}
+        statuses = {f"{name}_status": _status(everywhere[name]) for name in QUANTITIES}
         part = pd.DataFrame({"p": p, "q": q, "induced": probs.as_float(rule.induced(p, q))})
         part.insert(0, "token", np.arange(p.size))
         part.insert(0, "family", rule.family)
@@ -84,13 +92,19 @@ def worst_pairs(verifiers: Iterable[TokenVerifier | str] = frontier.EXAMPLES, vo
     return pd.concat(parts, ignore_index=True)
 
 
-def same_tv(p: RowsLike, q: RowsLike) -> "pd.DataFrame":
+def _status(one: Supremum) -> str:
+    return one.status if one.trend in ("", growth.SETTLED) else f"{one.status}, {one.trend}"
+
+
+def same_tv(p: Brought, q: RowsLike | None = None) -> "pd.DataFrame":
     """Run the rules on the line over their parameters, averaged over positions.
 
     Parameters
     ----------
-    p, q : array_like, shape (V,) or (positions, V)
-        Rows of the target and of the draft.
+    p : array_like, shape (V,) or (positions, V), or a Trace, the path of one, or a list of these
+        Rows of the target; a trace has the draft's rows as well.
+    q : array_like, shape (V,) or (positions, V), optional
+        Rows of the draft; not given beside a trace.
 
     Returns
     -------
@@ -159,8 +173,21 @@ def plot(pairs: "pd.DataFrame", lines: "dict[str, pd.DataFrame]", figure: "Figur
     return figure
 
 
-SIGNS = {ATTAINED: "=", APPROACHED: "→"}
-"""What stands before a supremum; ``≤`` before a bound."""
+SIGNS = {ATTAINED: "=", APPROACHED: "→", BOUND: "≤", SEARCHED: "≥"}
+"""What stands before a supremum."""
+
+
+def supremum_text(value: float, status: str) -> str:
+    """Write a supremum of `worst_pairs` with its sign; one that a larger search finds higher has an arrow behind it.
+
+    Examples
+    --------
+    >>> supremum_text(0.6, "attained"), supremum_text(4000.0, "searched, unbounded")
+    ('= 0.6', '≥ 4e+03 ↑')
+    """
+    kind, _, trend = status.partition(", ")
+    return f"{SIGNS[kind]} {_number(value)}" + (" ↑" if trend and np.isfinite(value) else "")
+
 
 SHORT = {"total_variation": "TV", "kl_divergence": "KL", "max_overshoot": "π/p", "mass_off_support": "off"}
 
@@ -174,7 +201,7 @@ def _draw_pair(axes: "Axes", name: str, rows: "pd.DataFrame") -> None:
     edges = np.arange(len(rows) + 1) - 0.5
     axes.stairs(rows["induced"], edges, color=plotting.ROW_COLOURS["induced"], linewidth=1.6, label="induced π")
     first = rows.iloc[0]
-    said = [f"{SHORT[key]} {SIGNS.get(first[f'{key}_status'], '≤')} {_number(first[key])}" for key in SHORT]
+    said = [f"{SHORT[key]} {supremum_text(first[key], first[f'{key}_status'])}" for key in SHORT]
     axes.text(0.98, 0.97, "\n".join(said), transform=axes.transAxes, ha="right", va="top", fontsize=7.5)
     axes.set_title(name, fontsize=8.5, color=plotting.COLOURS.get(first["family"], plotting.COLOURS["user"]))
     axes.set(ylim=(0, 1.08), xticks=places)

@@ -52,12 +52,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from theory import clipping, divergences, exact, parameters, probs, synthetic
+from theory import clipping, divergences, exact, parameters, probs, sources, synthetic
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
-from theory.sources import RowSource, row_source
-from theory.traces import RaggedRows
-from theory.verifiers import TokenVerifier
+from theory.sources import Brought, RowSource
+from theory.verifiers import TokenVerifier, resolve_all
 from theory.verifiers.collaborative import mix, powers
 
 if TYPE_CHECKING:
@@ -222,8 +221,8 @@ def _check_path(path: Any, values: Iterable[Any]) -> None:
 
 
 def sensitivity(
-    verifiers: TokenVerifier | Iterable[TokenVerifier],
-    p: RowsLike | RowSource | None = None,
+    verifiers: TokenVerifier | str | Iterable[TokenVerifier | str],
+    p: Brought | None = None,
     q: RowsLike | RowSource | None = None,
     paths: str | Iterable[str] = ("mixture",),
     values: Sequence[Number] | Mapping[str, Sequence[Number]] | None = None,
@@ -234,10 +233,12 @@ def sensitivity(
 
     Parameters
     ----------
-    verifiers : TokenVerifier or iterable of TokenVerifier
-        The rules.
-    p, q : array_like or rows of a Trace, shape (positions, V) or (V,), optional
-        Rows of the target and of the draft; needed by all paths but ``"vocabulary"``.
+    verifiers : TokenVerifier or str, or iterable of them
+        The rules or their names; any will do, one of your own too.
+    p : array_like or rows of a Trace, shape (positions, V) or (V,); or a Trace, the path of one, or a list of these, optional
+        Rows of the target; needed by all paths but ``"vocabulary"``. A trace has the draft's rows as well.
+    q : array_like or rows of a Trace, shape (positions, V) or (V,), optional
+        Rows of the draft; not given beside a trace.
     paths : str or iterable of str
         Keys of `PATHS`, or ``"vocabulary"``.
     values : sequence of numbers, or mapping of path to sequence of numbers, optional
@@ -256,8 +257,8 @@ def sensitivity(
     Raises
     ------
     ValueError
-        For a path, value or quantity that does not exist, rows that are missing, are none or do not have one length, nothing to
-        follow, and a temperature of truncated rows, whose tail cannot be brought to it.
+        For a rule that does not exist or is none, a path, value or quantity that does not exist, rows that are missing, are none
+        or do not have one length, nothing to follow, and a temperature of truncated rows, whose tail cannot be brought to it.
 
     Notes
     -----
@@ -277,7 +278,7 @@ def sensitivity(
     """
     import pandas as pd
 
-    rules = _rules(verifiers)
+    rules = resolve_all(verifiers)
     names = list(quantities)
     for name in names:
         if name not in exact.QUANTITIES:
@@ -293,16 +294,6 @@ def sensitivity(
             columns = dict(zip(("draft_total_variation", *names), row.tolist(), strict=True))
             table.append({"path": path, "value": float(value), "verifier": str(rule), "family": rule.family, **columns})
     return pd.DataFrame(table)
-
-
-def _rules(verifiers: TokenVerifier | Iterable[TokenVerifier]) -> list[TokenVerifier]:
-    rules = [verifiers] if isinstance(verifiers, TokenVerifier) else list(verifiers)
-    if not rules:
-        raise ValueError("verifiers is empty: there is nothing to follow")
-    for rule in rules:
-        if not isinstance(rule, TokenVerifier):
-            raise ValueError(f"verifiers: {rule!r} is not a TokenVerifier")
-    return rules
 
 
 def _places(paths: list[str], values: Any) -> list[tuple[str, Number]]:
@@ -326,25 +317,21 @@ def _places(paths: list[str], values: Any) -> list[tuple[str, Number]]:
 
 def _means(
     rules: list[TokenVerifier],
-    p: RowsLike | RowSource | None,
+    p: Brought | None,
     q: RowsLike | RowSource | None,
     places: list[tuple[str, Number]],
     names: list[str],
 ) -> Array:
     """Give the mean quantities over positions, shape (places, rules, columns)."""
-    if p is None or q is None:
+    if p is None or (q is None and not sources.is_trace(p)):
         raise ValueError(f"p and q: the path {places[0][0]!r} needs both")
+    target, draft = sources.rows(p, q)
     heated = [path for path, _ in places if "temperature" in path]
-    if heated and (isinstance(p, RaggedRows) or isinstance(q, RaggedRows)):
+    if heated and (sources.is_truncated(target) or sources.is_truncated(draft)):
         raise ValueError(
             f"path = {heated[0]!r}: truncated rows have no exact law at another temperature, since that of their tail is lost; "
             "np.asarray(rows) takes the tail for tokens of its own, on purpose"
         )
-    target, draft = row_source(p, "p"), row_source(q, "q")
-    if len(target) != len(draft):
-        raise ValueError(f"p has {len(target)} rows and q has {len(draft)}: they must have the same")
-    if not len(target):
-        raise ValueError("p has 0 rows: there is nothing to average over")
     sums = np.zeros((len(places), len(rules), len(names) + 1))
     for part in probs.chunks(len(target), int(target[0:1].shape[-1])):
         rows = probs.check_pair(target[part], draft[part], part.start)

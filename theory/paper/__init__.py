@@ -12,13 +12,14 @@ two meet: `tradeoff` (both axes of Figures 3, 5 and 7), `agreement` (ours beside
 """
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from theory.paper.agreement import Claim
     from theory.paper.style import Place
 
 
@@ -29,6 +30,8 @@ class Item(Protocol):
     """What it shows, with the paper's own number of it."""
     CLAIM: str
     """What the paper says with it, in a sentence."""
+    CLAIMS: "Sequence[Claim]"
+    """The same piece by piece, each with its numbers and what makes it hold here."""
     COLUMNS: Mapping[str, str]
     """Columns of the DataFrame, each with its meaning and unit."""
 

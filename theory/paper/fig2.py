@@ -6,12 +6,14 @@ are frequent; CoS and lenience at 1/2, the min-p set of five tokens. The law com
 beside it stands the closed form that the paper prints.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from theory import exact, parameters, plotting, probs, verifiers
 from theory.paper import knobs, real, style
+from theory.paper.agreement import Claim
 from theory.paper.knobs import Rules
 from theory.probs import Array
 from theory.truncation import MinP
@@ -235,3 +237,45 @@ def headline(table: "pd.DataFrame") -> str:
         f"and {apart['c']:.3f}; the last stands at TV = {gap:.3f} from truncation sampling, its true baseline. Each law and the "
         f"paper's closed form of it (Eq. 8, 10, 13, 4) differ by at most {error:.0e}."
     )
+
+
+# --- claims ------------------------------------------------------------------------------------------------------------
+
+
+def _first(table: "pd.DataFrame", column: str) -> Sequence[float]:
+    return [float(value) for value in table.groupby("panel")[column].first()]
+
+
+def _errors(table: "pd.DataFrame", side: str) -> Sequence[float]:
+    return [float(error) for error in (table["induced"] - table["printed"]).abs().groupby(table["panel"]).max()]
+
+
+CLAIMS = (
+    Claim(
+        "The four rules induce the laws of Eq. 8, 10, 13 and 4.",
+        _errors,
+        "off by at most {:.0e}, {:.0e}, {:.0e}, {:.0e} at any token",
+        "each at most 1e-12",
+        lambda errors: [error <= 1e-12 for error in errors],
+        "Law from acceptance and replacement, and the closed form; equal in Fractions for all rows, a test says.",
+        printed="closed forms",
+    ),
+    Claim(
+        "Lenience stops at a ceiling p/ℓ; CoS and truncation-based verification have none.",
+        lambda table, side: [*_first(table, "max_overshoot")[:3], _first(table, "ceiling")[1]],
+        "max π/p is {1:.2f} under lenience, {0:.2f} under CoS, {2:.2f} under the gate; 1/ℓ = {3:g}",
+        "lenience at most 1/ℓ, both others above it",
+        lambda most: [most[1] <= most[3] * (1 + 1e-12), most[0] > most[3], most[2] > most[3]],
+        "CoS keeps a share of whatever the draft says; a gate keeps all of it on its set.",
+        printed="rows not published",
+    ),
+    Claim(
+        "Truncation-based verification returns the draft on the allowed set, its true baseline the target on it.",
+        lambda table, side: _first(table, "total_variation_to_baseline")[2:],
+        "TV to the true baseline is {0:.3f} for the gate and {1:.0e} for truncation sampling",
+        "apart for the gate, nothing for truncation sampling",
+        lambda away: [away[0] > 0.01, away[1] < 1e-12],
+        "Which tokens are allowed is the target's choice, how often each comes is the draft's.",
+        printed="rows not published",
+    ),
+)

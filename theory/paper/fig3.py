@@ -17,7 +17,7 @@ import numpy as np
 
 from theory import divergences, parameters, verifiers
 from theory.paper import accuracy, knobs, real, style, tables, tradeoff
-from theory.paper.agreement import SIDES, beside, span, worst
+from theory.paper.agreement import SIDES, Claim, beside, span, worst
 from theory.paper.intervals import over_prompts
 from theory.paper.knobs import Rules
 from theory.paper.tables import BENCHMARKS, GAMMA
@@ -201,3 +201,42 @@ def headline(table: "pd.DataFrame") -> str:
         f"{100 - end['quality']['no overshoot']:.0f}% and {100 - level['no overshoot']:.0f}% is more than {OVERSHOOT} times as "
         "likely as under the target."
     )
+
+
+# --- claims ------------------------------------------------------------------------------------------------------------
+
+
+def _gained(table: "pd.DataFrame", method: str, parameter: float, side: str) -> Sequence[float]:
+    """Give the least and the largest change against strict over benchmarks: tokens per call, then points."""
+    found = gains(beside(table, tradeoff.COMPARED), method, parameter)
+    return [found[f"{column}_{side}"].agg(end) for column in tradeoff.COMPARED for end in ("min", "max")]
+
+
+def _inside(table: "pd.DataFrame", side: str) -> float:
+    """Count the settings of lenience within the 95% band of 3 runs around the strict accuracy."""
+    both = beside(table, tradeoff.COMPARED)
+    own, strict = both[both["method"] == "lenience"], both[both["method"] == "strict"].set_index("benchmark")
+    low, high = (own["benchmark"].map(strict[name]) for name in ("quality_low", "quality_high"))
+    return float(own[f"quality_{side}"].between(low, high).sum() / len(own))
+
+
+CLAIMS = (
+    Claim(
+        "CoS trades accuracy for block efficiency, steeply.",
+        lambda table, side: _gained(table, "cos_draft_weight", 0.8, side),
+        "draft weight 0.8: {:+.2f} to {:+.2f} tokens, {:+.1f} to {:+.1f} points",
+        "faster on every benchmark, and at least 10 points less accurate on each",
+        lambda change: [change[0] > 0, change[3] <= -10],
+        "A mixture lets every kind of slip of the draft through, in proportion to its weight; one row a benchmark is fitted in "
+        "accuracy, none in block efficiency.",
+    ),
+    Claim(
+        "Lenience keeps the accuracy of lossless verification, at a slightly higher block efficiency.",
+        lambda table, side: [*_gained(table, "lenience", 0.2, side), 100 * _inside(table, side)],
+        "ℓ = 0.2: {:+.2f} to {:+.2f} tokens, {:+.1f} to {:+.1f} points; {:.0f}% of settings within chance of strict",
+        "faster on every benchmark, and all settings within what 3 runs leave open around the strict accuracy",
+        lambda change: [change[0] > 0, change[4] >= 100],
+        "It accepts what the draft gets mildly wrong, which hardly matters, and no more than 1/ℓ times the target's word; block "
+        "efficiency is fitted.",
+    ),
+)

@@ -20,6 +20,7 @@ import numpy as np
 
 from theory import divergences, exact, parameters, probs, synthetic
 from theory.paper import knobs, real, style
+from theory.paper.agreement import Claim
 from theory.paper.tables import SWEEP
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
@@ -394,3 +395,60 @@ def headline(table: "pd.DataFrame") -> str:
         f"last. The ceiling holds π(x) at {capped.max():.2f} where the mixture goes on to {mixture.max():.2f}, though the "
         f"mixture is the smaller one up to q(x) = {meets:.2f}, past the {ceiling.iloc[0]:.2f} at which the ceiling sets in."
     )
+
+
+# --- claims ------------------------------------------------------------------------------------------------------------
+
+
+def _near(table: "pd.DataFrame", side: str) -> Sequence[float]:
+    shown = table[(table["lenience"] == SHOWN) & (table["series"] == "mean")]
+    synthetic_pairs, pair = (shown[shown["panel"] == panel] for panel in "ac")
+    first = synthetic_pairs.iloc[0]
+    return [first["value"], first["total_variation"], pair["value"].iloc[0], pair["total_variation"].iloc[0]]
+
+
+def _growth(table: "pd.DataFrame", side: str) -> Sequence[float]:
+    """Give the rise of the mean, where it stops being concave, and on the real pair how often it falls from bin to bin."""
+    shown = table[(table["lenience"] == SHOWN) & (table["series"] == "mean")]
+    ours, pair = (shown[shown["panel"] == panel]["value"].to_numpy() for panel in "ac")
+    distance = shown[shown["panel"] == "a"]["total_variation"].to_numpy()
+    slope = np.diff(ours) / np.diff(distance)
+    bend = distance[1 + int(np.append(np.diff(slope) > 0, True).argmax())]
+    return [slope.min(), bend, distance[-1], (np.diff(pair) < 0).sum()]
+
+
+def _capped(table: "pd.DataFrame", side: str) -> Sequence[float]:
+    lines = table[table["panel"] == "b"].pivot_table(index="draft_probability", columns="series", values="value")
+    return [lines["lenience"].max(), lines["ceiling"].iloc[0], lines["mixture"].max()]
+
+
+CLAIMS = (
+    Claim(
+        "Δ is near 0 where the draft agrees with the target.",
+        _near,
+        "{:.2f} at TV {:.2f} on synthetic pairs, {:.2f} at TV {:.2f} on the real one",
+        "at most 0.1 on either",
+        lambda found: [found[0] <= 0.1, found[2] <= 0.1],
+        "TV does not fix Δ: a real draft that nearly agrees may still be far off on the few tokens where it does not.",
+        printed="a curve from 0",
+    ),
+    Claim(
+        "Δ grows with TV(p, q), and is concave.",
+        _growth,
+        "grows on synthetic pairs, concave up to TV {1:.2f} of {2:.2f}; on the real pair it falls from bin to bin {3:.0f} times",
+        "grows on synthetic pairs, is concave to the end, and never falls on the real pair",
+        lambda found: [found[0] > 0, found[1] >= found[2], found[3] == 0],
+        "The mean of these pairs turns up again towards TV = 1, where every pair has Δ = 1; on the real pair more than TV "
+        "differs from bin to bin.",
+        printed="a concave curve",
+    ),
+    Claim(
+        "Lenience caps what overshoots at p/ℓ, where the mixture ℓp + (1 - ℓ)q goes on.",
+        _capped,
+        "π(x) at most {:.2f}, the ceiling {:.2f}, the mixture {:.2f}",
+        "lenience at most its ceiling, the mixture above it",
+        lambda found: [found[0] <= found[1] + 1e-12, found[2] > found[1]],
+        "Though between p/ℓ and p (1 + ℓ)/ℓ the capped law is still the larger one.",
+        printed="p/ℓ",
+    ),
+)

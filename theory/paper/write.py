@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from theory.paper import item, style
+from theory.paper import Item, agreement, item, style
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,11 +71,19 @@ def page(tables: "Mapping[str, pd.DataFrame]") -> str:
             f"### {one.TITLE}",
             f"![{one.TITLE}]({name}.png)",
             f"**The paper:** {one.CLAIM}",
+            _claims(one, table),
             f"**Here:** {one.headline(table)}",
             f"`theory figures {name}` · [notebook](../notebooks/{name}.ipynb) · [PDF]({name}.pdf) · [numbers]({name}.csv)",
             f"<details><summary>Columns of the numbers</summary>\n\n{columns}\n\n</details>",
         ]
     return "\n\n".join(lines) + "\n"
+
+
+def _claims(one: Item, table: "pd.DataFrame") -> str:
+    """Write what the paper claims, its number, ours and whether it holds, as a table in Markdown."""
+    rows = [["the paper says", "its number", "here", "verdict", "why"], ["---"] * 5]
+    rows += agreement.weigh(one.CLAIMS, table).to_numpy().tolist()
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
 def write_page(tables: "Mapping[str, pd.DataFrame]", out: Path) -> Path | None:

@@ -131,7 +131,7 @@ def kl_of_texts(chain: HiddenChain, rows: Array, length: int, budget: int) -> It
     for time in range(length):
         terms = []
         for table in tables:
-            gaps = divergences.kl_divergence(_next_law(chain, table), rows[table.state])
+            gaps = divergences.kl_divergence(probs.trust(_next_law(chain, table)), probs.trust(rows[table.state]))
             terms.append(float((probs.as_float(table.weight) * gaps).sum()))
         low, high = low + terms[0], high + terms[-1]
         yield (low if len(tables) == 1 else np.nan), low, high

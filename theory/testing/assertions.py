@@ -80,6 +80,8 @@ def assert_law(
     >>> assert_law("cos:0.25", lambda p, q: 0.25 * p + 0.75 * q, examples=50, dtype=float)
     """
     rule = verifiers.resolve(verifier)
+    if not callable(law):
+        raise ValueError(f"law = {law!r}: must be a function of p and q that gives a law")
     _search_pairs(rule, "assert_law", "the law", law, max_size, examples, dtype, tolerance, pair)
 
 
@@ -342,7 +344,7 @@ def _arithmetic(pair: Any, dtype: Any, tolerance: float | None) -> Arithmetic:
 
 
 def _check_rows(pair: Any) -> tuple[Array, Array]:
-    if isinstance(pair, Pair) or len(pair) != 2:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise ValueError(f"pair = {pair!r}: must be rows (p, q), of a token rule")
     p, q = probs.check_pair(*pair)
     if p.ndim != 1 or q.ndim != 1:

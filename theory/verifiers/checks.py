@@ -59,7 +59,12 @@ def believe(*rules: type) -> None:
 
 def is_believed(rule: Any) -> bool:
     """Whether a rule is taken at its word."""
-    return type(rule) in _believed
+    return is_believed_class(type(rule))
+
+
+def is_believed_class(cls: type) -> bool:
+    """Whether the rules of this very class are taken at their word."""
+    return cls in _believed
 
 
 # --- acceptance and replacement ---------------------------------------------------------------------------------------------
