@@ -206,7 +206,7 @@ def test_summarise_streams_and_names_what_exists(monkeypatch):
     parts = exact.summarise(theory.Lenience(0.3), P, Q, exact.QUANTITIES)
     for name in exact.QUANTITIES:
         np.testing.assert_allclose(parts[name], whole[name], rtol=1e-12, atol=1e-15)
-    with pytest.raises(ValueError, match=r"quantities: no 'speed'; there are: acceptance_rate"):
+    with pytest.raises(ValueError, match=r"quantities = 'speed': must be one of acceptance_rate"):
         exact.summarise(theory.Strict(), P, Q, ["speed"])
 
 

@@ -231,7 +231,7 @@ def test_ties_go_to_the_first_token():
         ((LENIENT, [P, P], [Q, Q]), {}, r"shapes \(2, 4\) and \(2, 4\): explain takes one row each"),
         ((LENIENT, [0.5, 0.6], [0.5, 0.5]), {}, "p sums to 1.1"),
         ((LENIENT, P, [F(1), F(0)]), {}, "p has 4 tokens and q has 2"),
-        (("strict", P, Q), {}, "verifier = 'strict': must be a TokenVerifier"),
+        ((3, P, Q), {}, "verifier = 3: must be a TokenVerifier"),
         ((LENIENT, P, Q), {"ceiling": 0.5}, r"ceiling = 0\.5: must be a number in \[1, inf\]"),
         ((LENIENT, P, Q), {"ceiling": np.nan}, r"ceiling = nan"),
         ((LENIENT, P, Q), {"share": 0}, r"share = 0: must be a number in \(0, 1\]"),

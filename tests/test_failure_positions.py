@@ -80,7 +80,7 @@ def test_the_bundled_trace():
         (lambda t: failure.explain_positions(LENIENT, t, worst=5), "worst = 5: trace has 4 positions"),
         (lambda t: failure.explain_positions(LENIENT, t, worst=0), "worst = 0"),
         (lambda t: failure.explain_positions(LENIENT, t, by="speed"), "by = 'speed': must be one of acceptance_rate"),
-        (lambda t: failure.explain_positions("strict", t), "must be a TokenVerifier"),
+        (lambda t: failure.explain_positions(3, t), "must be a TokenVerifier"),
         (
             lambda t: failure.explain_positions(LENIENT, t, by="total_variation_to_baseline"),
             "lenience:1/2 has no true baseline but the target",

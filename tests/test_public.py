@@ -275,8 +275,13 @@ REGISTERS = ("theory.failure.derive", "theory.failure.derive_for")
 @pytest.mark.parametrize("name", sorted(takes("verifier", "verifiers", "block", "rules").keys() - REGISTERS))
 def test_a_rule_of_one_s_own_goes_everywhere_by_its_name_too(name, request):
     text = f"{public.MINE}:Mine:0.5"
-    named, given = (call_with(FUNCTIONS[name], public.values(rule)) for rule in (text, theory.parse(text)))
-    same(named, given)
+    results = []
+    for rule in (text, theory.parse(text)):
+        try:
+            results.append(call_with(FUNCTIONS[name], public.values(rule)))
+        except AssertionError as found:  # of those that assert, and are right: the rule is not lossless
+            results.append(np.array(str(found)))
+    same(*results)
 
 
 # --- rows -----------------------------------------------------------------------------------------------------------------

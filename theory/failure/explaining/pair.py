@@ -1,5 +1,6 @@
 """One pair of rows: the mass that a verifier moves, by region, by token, and away from which baseline."""
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from theory.failure.explaining.explanation import Explanation, Support
 from theory.failure.explaining.texts import Texts, text_of
 from theory.parameters import Number
 from theory.probs import Array, RowsLike
-from theory.verifiers import GreedyMatch, TokenVerifier, TruncationSampling
+from theory.verifiers import GreedyMatch, TokenVerifier, TruncationSampling, resolve
 from theory.verifiers.collaborative import under
 from theory.verifiers.truncating import Gate
 
@@ -29,7 +30,7 @@ SHARE = Fraction(9, 10)
 
 
 def explain(
-    verifier: TokenVerifier,
+    verifier: TokenVerifier | str,
     p: RowsLike,
     q: RowsLike,
     *,
@@ -40,10 +41,12 @@ def explain(
 ) -> Explanation:
     """Say where a verifier moves mass on one pair of rows: by region, by token, and away from which baseline.
 
+    Fractions are kept.
+
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name.
     p, q : array_like, shape (V,)
         Rows of the target and of the draft.
     ceiling : float or Fraction, optional
@@ -85,18 +88,20 @@ def explain(
     target, draft = probs.check_pair(p, q)
     if target.ndim != 1 or draft.ndim != 1:
         raise ValueError(f"p and q have shapes {target.shape} and {draft.shape}: explain takes one row each")
-    check(verifier, ceiling, share)
+    rule = check(verifier, ceiling, share, texts)
     columns = _columns(ids, target.shape)
-    return explain_checked(verifier, target, draft, ceiling, share, columns, texts)
+    return explain_checked(rule, target, draft, ceiling, share, columns, texts)
 
 
-def check(verifier: Any, ceiling: Any, share: Any) -> None:
-    """Check the arguments that all explanations take."""
-    if not isinstance(verifier, TokenVerifier):
-        raise ValueError(f"verifier = {verifier!r}: must be a TokenVerifier, such as Lenience(0.4)")
+def check(verifier: Any, ceiling: Any, share: Any, texts: Any) -> TokenVerifier:
+    """Check the arguments that all explanations take, and give the rule."""
+    rule = resolve(verifier)
     if ceiling is not None:
         parameters.check("ceiling", ceiling, "[1, inf]")
     parameters.check("share", share, "(0, 1]")
+    if texts is not None and not isinstance(texts, Mapping | Sequence):
+        raise ValueError(f"texts = {texts!r}: must be a mapping from token to text, or the texts of all tokens in order")
+    return rule
 
 
 def _columns(ids: npt.ArrayLike | None, shape: tuple[int, ...]) -> Array:

@@ -18,7 +18,7 @@ DECIMALS = 12
 
 
 def explain_position(
-    verifier: TokenVerifier,
+    verifier: TokenVerifier | str,
     trace: Trace,
     position: int,
     *,
@@ -30,8 +30,8 @@ def explain_position(
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name.
     trace : Trace
         Of a truncated one, the tail is one entry, in as many tokens as `Trace.with_tail_tokens` was told.
     position : int
@@ -61,18 +61,18 @@ def explain_position(
     Support lost: 1 token with p > 0, mass 0.25 of p.
     Compare it with the target's most probable token: TV 0.
     """
-    check(verifier, ceiling, share)
+    rule = check(verifier, ceiling, share, texts)
     _check_trace(trace)
     parameters.check_count("position", position, least=0)
     if position >= len(trace):
         raise ValueError(f"position = {position}: {trace.where} has the positions 0..{len(trace) - 1}")
     p, q = probs.check_pair(trace.p[position], trace.q[position])
     ids = np.asarray(trace.ids[position])
-    return explain_checked(verifier, p, q, ceiling, share, ids, texts, int(position), _context(trace, position, texts))
+    return explain_checked(rule, p, q, ceiling, share, ids, texts, int(position), _context(trace, position, texts))
 
 
 def explain_positions(
-    verifier: TokenVerifier,
+    verifier: TokenVerifier | str,
     trace: Trace,
     worst: int = 3,
     by: str = "total_variation",
@@ -85,8 +85,8 @@ def explain_positions(
 
     Parameters
     ----------
-    verifier : TokenVerifier
-        The rule.
+    verifier : TokenVerifier or str
+        The rule or its name.
     trace : Trace
         As for `explain_position`.
     worst : int
@@ -118,7 +118,7 @@ def explain_positions(
     >>> explain_positions(CoS(0.5), trace, worst=2)
     [<Explanation: cos:0.5 at position 1, TV 0.2>, <Explanation: cos:0.5 at position 2, TV 0.2>]
     """
-    check(verifier, ceiling, share)
+    rule = check(verifier, ceiling, share, texts)
     _check_trace(trace)
     parameters.check_count("worst", worst)
     check_quantity(by)
@@ -126,14 +126,14 @@ def explain_positions(
         raise ValueError(f"worst = {worst}: {trace.where} has {len(trace)} positions")
     values, places = np.empty(0), np.empty(0, dtype=np.intp)
     for part in probs.chunks(len(trace), trace.p.shape[1]):
-        own = exact.summarise(verifier, trace.p[part], trace.q[part], [by], part.start)[by]
+        own = exact.summarise(rule, trace.p[part], trace.q[part], [by], part.start)[by]
         values = np.append(values, np.round(np.asarray(own, dtype=np.float64), DECIMALS))
         places = np.append(places, np.arange(part.start, part.stop))
         if np.isnan(values).any():
-            raise ValueError(f"by = {by!r}: {verifier} has no true baseline but the target")
+            raise ValueError(f"by = {by!r}: {rule} has no true baseline but the target")
         order = np.argsort(-values, kind="stable")[:worst]  # earlier positions stand first, so that they win a tie
         values, places = values[order], places[order]
-    return [explain_position(verifier, trace, int(place), ceiling=ceiling, share=share, texts=texts) for place in places]
+    return [explain_position(rule, trace, int(place), ceiling=ceiling, share=share, texts=texts) for place in places]
 
 
 def check_quantity(by: str) -> None:
@@ -145,8 +145,7 @@ def check_quantity(by: str) -> None:
     Traceback (most recent call last):
     ValueError: by = 'speed': must be one of acceptance_rate, rejection_rate, ...
     """
-    if by not in exact.QUANTITIES:
-        raise ValueError(f"by = {by!r}: must be one of {', '.join(exact.QUANTITIES)}")
+    parameters.check_choice("by", by, exact.QUANTITIES)
 
 
 def _check_trace(trace: Any) -> None:
