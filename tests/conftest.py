@@ -15,6 +15,14 @@ hypothesis.settings.register_profile("thorough", max_examples=50, deadline=None,
 hypothesis.settings.load_profile("thorough" if os.environ.get("CI") else "quick")
 
 
+def pytest_collection_modifyitems(config, items):
+    """Leave out what takes long, unless this is CI."""
+    if not os.environ.get("CI"):
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
+
+
 @pytest.fixture(autouse=True)
 def no_width(monkeypatch):
     """Let no terminal, nor a worker of pytest, decide how wide a printed table is."""

@@ -781,12 +781,14 @@ def varied(request):
     return (*request.param, check())
 
 
+@pytest.mark.slow
 def test_the_table_follows_and_has_its_columns(varied):
     name, _, table = varied
     assert list(table.columns) == list(paper.item(name).COLUMNS)
     assert len(table)
 
 
+@pytest.mark.slow
 def test_the_table_knows_that_the_input_is_not_the_papers(varied):
     name, knob, table = varied
     assert knob in knobs.varied(table)
@@ -796,6 +798,7 @@ def test_the_table_knows_that_the_input_is_not_the_papers(varied):
     assert "\n" not in said
 
 
+@pytest.mark.slow
 def test_any_table_is_drawn_on_labelled_axes(varied):
     name, _, table = varied
     before = table.copy()
